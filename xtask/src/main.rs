@@ -2,6 +2,7 @@
 
 mod bench;
 mod beside;
+mod check;
 mod conformance;
 mod fuzz;
 mod hostile;
@@ -36,6 +37,8 @@ struct Cli {
 enum Command {
     /// Have a channel call several stock servers that come and go.
     Balancing,
+    /// Check the crates that an edit has changed: format, tidy, clippy, tests.
+    Check(check::Options),
     /// Run every test: style, units, interop with real peers, fuzzing, the README's commands.
     ///
     /// Names and skips what this machine lacks; under CI=true that is a failure.
@@ -78,6 +81,7 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Balancing => beside::balancing().into_result(),
         Command::Bench(options) => bench::run(&options),
+        Command::Check(options) => check::run(&options),
         Command::Conformance => conformance::run(),
         Command::FetchPeerIdl => peer_idl::run(),
         Command::Fuzz(options) => fuzz::run_options(&options),

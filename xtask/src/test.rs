@@ -9,6 +9,9 @@ pub(crate) struct Options {
     /// Only the stages whose name contains this text.
     #[arg(long)]
     only: Option<String>,
+    /// Print the names of the stages, and run none.
+    #[arg(long)]
+    list: bool,
 }
 
 type Stage = (&'static str, fn() -> Outcome);
@@ -48,6 +51,10 @@ const STAGES: &[Stage] = &[
 ];
 
 pub(crate) fn run(options: &Options) -> Result<(), String> {
+    if options.list {
+        STAGES.iter().for_each(|(name, _)| println!("{name}"));
+        return Ok(());
+    }
     let wanted = |name: &str| {
         options
             .only

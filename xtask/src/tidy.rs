@@ -103,6 +103,7 @@ const REPLACED: &[(&str, &str)] = &[
     ("Guest", "ConnectionGuard"),
     ("Moving", "LocalUpgrade"),
     ("Patience", "SpinWait"),
+    ("Places", "ConnectionPool or ByScope"),
     ("Seat", "LoopClaim"),
     ("Site", "LoopContext"),
     ("Standing", "Admission"),
@@ -113,6 +114,9 @@ const REPLACED: &[(&str, &str)] = &[
     ("shake", "handshake"),
     ("told", "phase"),
 ];
+
+/// Words of comments that were replaced, and the words.
+const REPLACED_WORDS: &[(&str, &str)] = &[("for people", "for display"), ("dear", "expensive")];
 
 /// A prefix of constants that was replaced by `MAX_`.
 const REPLACED_PREFIX: &str = "MOST_";
@@ -331,16 +335,27 @@ fn replaced(file: &str, line: &str) -> Option<(&'static str, &'static str)> {
     if file == "xtask/src/tidy.rs" || file.starts_with("examples/") {
         return None;
     }
+    let mut parts = line.splitn(2, "//");
+    let (code, comment) = (parts.next()?, parts.next().unwrap_or_default());
+    let worded = |word: &str| match word.contains(' ') {
+        true => comment.contains(word),
+        false => has_word(comment, word),
+    };
+    if let Some(found) = REPLACED_WORDS.iter().find(|(word, _)| worded(word)) {
+        return Some(*found);
+    }
     // Texts between quotes are no names.
-    let code: String = line.split("//").next()?.split('"').step_by(2).collect();
+    let code: String = code.split('"').step_by(2).collect();
     let names = || code.split(|c: char| !c.is_alphanumeric() && c != '_');
     if names().any(|name| name.starts_with(REPLACED_PREFIX)) {
         return Some((REPLACED_PREFIX, "MAX_"));
     }
     let known = REPLACED.iter().copied();
+    // A service of the interop contract has that name.
+    let is_contract = |old: &str| old == "Places" && file.starts_with("interop/");
     known
         .into_iter()
-        .find(|(old, _)| names().any(|name| name == *old))
+        .find(|(old, _)| names().any(|name| name == *old) && !is_contract(old))
 }
 
 /// The words that a comment begins with and must not.
@@ -428,6 +443,7 @@ mod tests {
             ("bench/src/a.rs", "struct Guest;\n", "ConnectionGuard"),
             ("bench/src/a.rs", "const MOST_ROWS: u8 = 1;\n", "MAX_"),
             ("bench/src/a.rs", wide, "more than 100 columns"),
+            ("bench/src/a.rs", "/// Texts for people.\n", "for display"),
             (
                 "README.md",
                 "see [this](no/such/file.md)\n",

@@ -6,7 +6,7 @@ use dovetail::wire::{is_hidden, visible, visible_json};
 use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 
-/// Writes to standard output, for display. What comes from a peer in it cannot command their
+/// Writes text for display to standard output. What comes from a peer in it cannot command their
 /// terminal, or hide.
 pub(crate) fn write(text: &str) -> Result {
     document(&shown(text))
@@ -17,7 +17,7 @@ pub(crate) fn json(text: &str) -> Result {
     document(&format!("{}\n", visible_json(text)))
 }
 
-/// Writes to standard error, for display.
+/// Writes text for display to standard error.
 pub(crate) fn tell(text: &str) {
     eprintln!("{}", shown(text));
 }

@@ -1,4 +1,4 @@
-//! human-readable JSON, by the schema: names instead of numbers, and errors that name the place.
+//! Human-readable JSON, by the schema: names instead of numbers, and errors that name the place.
 //!
 //! | type | JSON | also read |
 //! |---|---|---|

@@ -48,7 +48,7 @@ pub struct Poller {
 }
 
 impl Poller {
-    /// No spin_policy yet: the first waits block.
+    /// Makes a policy without experience: its first waits block.
     pub fn new(setting: Polling) -> Self {
         Poller {
             spin_policy: SpinPolicy::new(setting),
@@ -117,7 +117,7 @@ impl Poller {
     }
 }
 
-/// The spin_policy of one connection with waits.
+/// The experience of a connection with its waits, which decides whether it polls.
 #[derive(Debug)]
 pub(crate) struct SpinPolicy {
     setting: Polling,

@@ -59,17 +59,22 @@ impl Service for Team {
 
 impl Member {
     fn start(number: i32, with_health: bool) -> Self {
+        Member::at("tcp://127.0.0.1:0", number, with_health, true)
+    }
+
+    fn at(address: &str, number: i32, with_health: bool, ready: bool) -> Self {
         let team = Team(Arc::new(Inner {
             number,
             ..Inner::default()
         }));
         let health = Health::default();
+        health.set("", ready);
         let mut server = Server::new().service(team.clone());
         if with_health {
             server = server.health(&health);
         }
         let server = server.model(Model::EventLoops(Some(1)));
-        let running = server.listen("tcp://127.0.0.1:0").unwrap().start().unwrap();
+        let running = server.listen(address).unwrap().start().unwrap();
         Member {
             running,
             health,
@@ -207,4 +212,31 @@ fn nobody_checks_for_a_channel_that_is_gone() {
         checks() == before
     });
     until("the connection", || members[0].running.connections() == 0);
+}
+
+/// A server that is started anew is checked before it gets calls, and at once.
+#[test]
+fn a_server_that_comes_back_is_checked_first() {
+    let mut first = Member::start(0, true);
+    let check = HealthCheck::health("").every(LONG);
+    let address = first.running.addresses()[0].to_string();
+    let channel = blocking::Channel::builder(&format!("{address},{address}"))
+        .unwrap()
+        .health_check(check)
+        .build();
+    assert_eq!(number(&channel), Ok(0));
+    for (next, ready) in [(1, true), (2, false)] {
+        assert!(first.running.shutdown(LONG));
+        first = Member::at(&address, next, true, ready);
+        let hasty = channel.with_timeout(Duration::from_millis(500));
+        let what = format!("the server {next}");
+        match ready {
+            true => until(&what, || number(&hasty) == Ok(next)),
+            false => until(&what, || {
+                let answer = number(&hasty);
+                assert_ne!(answer, Ok(next), "it is not ready");
+                answer.is_err_and(|why| why.message().contains("health check"))
+            }),
+        }
+    }
 }

@@ -170,11 +170,13 @@ impl<C: Connect> Server for TaskPool<C> {
             let server = TaskPool::new(checks.member().server.address.clone(), 1);
             let channel = C::channel(server, options);
             while let Some(pause) = checks.pause() {
+                let version = checks.version();
                 if checks.is_due() {
                     let finding = channel.ask(checks.question()).await;
                     checks.note(finding);
                 }
-                rest(pause).await;
+                // The end of the pause is as good as a new connection.
+                let _ = in_time(pause, checks.connected(version)).await;
             }
         });
     }

@@ -160,16 +160,17 @@ pub(in crate::client) struct Checks<S: Server> {
 }
 
 impl<S: Server> Checks<S> {
-    /// Begins to check a server that was reached for the first time, where the channel wants it.
+    /// Has a server checked that was just reached, where the channel wants it. It may have been
+    /// started anew: what it said before does not count.
     pub(super) fn begin(named: &Arc<Named<S>>, endpoint: &ServerEndpoint<S>) {
         let Some(check) = named.health_check() else {
             return;
         };
-        if endpoint.user().is_checked() {
-            return;
-        }
         let balancer = named.balancer();
         balancer.checked(clock::now(), endpoint, Health::Unknown);
+        if endpoint.user().is_checked() {
+            return endpoint.user().connected.tried(true);
+        }
         S::check(Checks {
             named: Arc::downgrade(named),
             endpoint: endpoint.clone(),
@@ -194,6 +195,16 @@ impl<S: Server> Checks<S> {
     /// Returns whether the server has a connection: only then it is checked.
     pub(in crate::client) fn is_due(&self) -> bool {
         self.endpoint.state() == State::Ready
+    }
+
+    /// The version of the news to wait beyond.
+    pub(in crate::client) fn version(&self) -> u64 {
+        self.member().connected.version()
+    }
+
+    /// Waits until the server is reached again, since a version of the news.
+    pub(in crate::client) async fn connected(&self, since: u64) {
+        self.member().connected.changed(since).await;
     }
 
     /// Notes the outcome of a check.

@@ -1,5 +1,6 @@
 use super::checks::Checks;
 use super::named::Named;
+use super::news::News;
 use super::{Reached, Server, ServerEndpoint};
 use crate::client::options::Options;
 use crate::{Status, clock};
@@ -18,6 +19,8 @@ pub(in crate::client) struct Member<S> {
     flaps: AtomicU32,
     /// Health checks have begun.
     checked: AtomicBool,
+    /// The news for health checks: a connection was made.
+    pub(super) connected: News,
 }
 
 impl<S> Member<S> {
@@ -28,6 +31,7 @@ impl<S> Member<S> {
             failure: Mutex::default(),
             flaps: AtomicU32::new(0),
             checked: AtomicBool::new(false),
+            connected: News::default(),
         }
     }
 

@@ -382,7 +382,7 @@ impl<'a> LoopConnection<'a> {
         if !receives {
             self.session.hold();
         }
-        // Before the read_timeout, which is short once the server goes down: a drain that begins in
+        // Before the read timeout, which is short once the server goes down: a drain that begins in
         // between is not missed.
         let drains = !self.session.ends()
             && !self.session.is_leaving()
