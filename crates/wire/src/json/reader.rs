@@ -367,6 +367,8 @@ impl<'de> Reader<'de> {
                 map.into()
             }
             b'n' => {
+                // It may be the first of a pair.
+                self.separate()?;
                 self.null()?;
                 Dynamic::NULL
             }
