@@ -157,7 +157,9 @@ fn no_call_is_lost_while_servers_take_turns() {
         let first = start(&Probe::default(), *model, ServerLimits::default());
         let address = address(&first);
         let over = AtomicBool::new(false);
-        let channel = channel(&address);
+        // On a busy machine a server may take its time to come back.
+        let channel = Channel::builder(&address).unwrap();
+        let channel = channel.wire(Wire::Dovetail).connect_wait(LONG).build();
         let answered = thread::scope(|scope| {
             let callers: Vec<_> = (0..4)
                 .map(|_| {
