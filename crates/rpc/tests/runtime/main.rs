@@ -53,6 +53,7 @@ mod grpc_streams;
 mod handlers;
 #[cfg(feature = "grpc")]
 mod health;
+#[cfg(feature = "grpc")]
 mod health_checks;
 #[cfg(all(feature = "grpc", feature = "zstd"))]
 mod held;
