@@ -51,7 +51,7 @@ def run(words):
 class Etcd:
     """A server of etcd, and what stock clients do with it."""
 
-    SECONDS = 18
+    SECONDS = 26
 
     def __init__(self, program, folder):
         self.program, self.folder = program, folder
@@ -94,7 +94,7 @@ class Etcd:
 class ZooKeeper:
     """A server of ZooKeeper, and what Curator does with it."""
 
-    SECONDS = 28
+    SECONDS = 36
 
     # In milliseconds; sessions last two of these at least.
     TICK = 500
