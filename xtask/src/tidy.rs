@@ -83,6 +83,7 @@ const VAGUE: &[&str] = &[
     "The same",
     "What",
     "Who",
+    "Whom",
     "Whose",
     "Where",
     "Of",

@@ -14,7 +14,7 @@ pub(crate) struct Target {
     pub(crate) address: Address,
     /// The path of an `http://` or `https://` URL, which also asks for Thrift over HTTP.
     pub(crate) http_path: Option<String>,
-    /// Whom to trust there, where that is not who the system does.
+    /// The certificates to trust there, where they are not the system's.
     pub(crate) tls: Option<ClientTls>,
     /// Headers of all calls.
     pub(crate) headers: Vec<(String, Vec<u8>)>,

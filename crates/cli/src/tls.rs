@@ -36,7 +36,7 @@ impl ServerOptions {
     }
 }
 
-/// Whom a call trusts over TLS, and what it shows.
+/// The certificates that a call trusts over TLS, and the one that it shows.
 #[derive(Debug, Args)]
 pub(crate) struct ClientOptions {
     /// Trust these root certificates in PEM, in place of the system's; for tls:// and https://

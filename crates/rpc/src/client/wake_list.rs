@@ -1,4 +1,4 @@
-//! Whom to wake once nothing is locked.
+//! The wakers to run after the lock is released.
 
 use std::task::Waker;
 

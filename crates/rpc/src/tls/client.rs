@@ -9,7 +9,7 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore};
 use std::io;
 use std::sync::{Arc, OnceLock};
 
-/// Whom a client trusts over TLS, and what it shows of itself. A cheap handle: clones share one
+/// The certificates that a client trusts over TLS, and its own. A cheap handle: clones share one
 /// state, and [`reload`](Self::reload) of any of them counts for all channels that have it.
 ///
 /// ```no_run

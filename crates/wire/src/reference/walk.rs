@@ -1,6 +1,6 @@
 //! Walks over graphs that neither go round in circles nor take stack in proportion to their depth.
 //!
-//! Whoever drops, compares or shows a value meets the references in it one inside the other, and
+//! Dropping, comparing and showing a value meets the references in it one inside the other, and
 //! the traits for that leave no way to hand anything down. So only the outermost one does the work,
 //! and what is met on the way waits in a list that each thread has for itself.
 

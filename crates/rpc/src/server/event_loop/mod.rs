@@ -271,8 +271,8 @@ impl LoopContext {
         }
     }
 
-    /// Whom no loop had accepted is told that the server goes down; without a word, first calls
-    /// would be lost.
+    /// Tells clients that no loop had accepted that the server goes down. Their first calls would
+    /// be lost without a word.
     fn welcome_late(&self, open: &Open, kind: ListenerKind) {
         for (socket, peer) in open.close() {
             if let Ok(stream) = AsyncSocket::new(socket) {
