@@ -1,6 +1,6 @@
 //! `cargo xtask check`: the checks that an edit needs, in minutes. CI runs `cargo xtask test`.
 
-use crate::stage::{self, Outcome, Report};
+use crate::stage::{self, Report};
 use crate::{steps, tidy};
 use clap::Args;
 use serde_json::Value;
@@ -35,12 +35,8 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         false => named(&all, &options.packages)?,
     };
     let mut reports = vec![
-        stage::run("format", || {
-            stage::command(&["cargo", "fmt", "--all", "--check"])
-        }),
-        stage::run("tidy", || {
-            tidy::run().map_or_else(Outcome::Failed, |()| Outcome::Passed)
-        }),
+        stage::run("format", stage::format),
+        stage::run("tidy", tidy::stage),
     ];
     if chosen.is_empty() {
         println!("no crate has changed: name one, or a folder");

@@ -197,7 +197,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Asks it to end, as a supervisor does.
+    /// Sends SIGTERM, as a supervisor does, and waits for the end.
     fn end(mut self) -> Result<(), String> {
         self.signal("-TERM");
         let ended = self.0.wait();

@@ -1,4 +1,4 @@
-//! `cargo xtask soak`: what takes too long for every test run. Each part writes a line into
+//! `cargo xtask soak`: checks that take too long for every test run. Each part writes a line into
 //! docs/soak.md.
 
 use crate::stage;
@@ -39,7 +39,7 @@ enum Part {
     Fuzz,
 }
 
-/// Runs the parts one after another, and goes on where one fails.
+/// Runs the parts one after another, and goes on if one fails.
 pub(crate) fn run(options: &Options) -> Result<(), String> {
     let parts = Part::value_variants().iter();
     let wanted = parts.filter(|part| options.only.is_empty() || options.only.contains(part));

@@ -79,6 +79,11 @@ pub(crate) fn command(words: &[&str]) -> Outcome {
     }
 }
 
+/// The stage that checks the format of all code.
+pub(crate) fn format() -> Outcome {
+    command(&["cargo", "fmt", "--all", "--check"])
+}
+
 /// Runs some of the tests again that `cargo test --workspace` has built. With a package named in
 /// place of the workspace, its dependencies would have other features, and be built once more.
 pub(crate) fn built_tests(words: &[&str]) -> Outcome {

@@ -17,12 +17,8 @@ pub(crate) struct Options {
 type Stage = (&'static str, fn() -> Outcome);
 
 const STAGES: &[Stage] = &[
-    ("format", || {
-        stage::command(&["cargo", "fmt", "--all", "--check"])
-    }),
-    ("tidy", || {
-        crate::tidy::run().map_or_else(Outcome::Failed, |()| Outcome::Passed)
-    }),
+    ("format", stage::format),
+    ("tidy", crate::tidy::stage),
     ("lint", lint),
     ("unit and integration tests", || {
         stage::command(&["cargo", "test", "--workspace", "--quiet", "--no-fail-fast"])

@@ -50,8 +50,8 @@ pub enum Value {
     Struct(Struct),
     /// A struct or exception that extends the one that the schema says.
     Derived(TypeId, Struct),
-    /// The value behind a `ref` field, under a number that no other node of the message has. One
-    /// without a number stands for itself; nothing leads to it again.
+    /// The value behind a `ref` field, under a number that no other node of the message has. A node
+    /// without a number has no other reference to it.
     Node(u64, Box<Value>),
     /// The node of this number, which comes before, or in which the `ref` field is.
     Again(u64),
@@ -105,7 +105,7 @@ impl Struct {
         }
     }
 
-    /// Sets the field with this id, once the budget has paid for its place.
+    /// Charges the budget for the place of a field, and sets it.
     pub(crate) fn put(
         &mut self,
         id: i32,
@@ -138,7 +138,7 @@ impl Struct {
         self.fields.iter_mut().map(|(_, value)| value)
     }
 
-    /// How many fields are present.
+    /// Returns the number of fields that are present.
     pub fn len(&self) -> usize {
         self.fields.len()
     }

@@ -205,7 +205,7 @@ fn messages() {
         (
             Type::Any,
             json!({"@type": "Oops", "@encoding": "morse"}),
-            "an encoding that nobody knows; one of protobuf, tagged, thrift-binary, \
+            "an unknown encoding; one of protobuf, tagged, thrift-binary, \
              thrift-compact, thrift-json",
         ),
         (

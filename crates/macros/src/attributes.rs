@@ -35,7 +35,7 @@ impl Attributes {
         Ok(found)
     }
 
-    /// Reads the attributes with these words, and takes them away: no other macro knows them.
+    /// Reads the attributes with these words, and removes them: no other macro knows them.
     pub(crate) fn take(attributes: &mut Vec<Attribute>, words: &[&str]) -> Result<Self> {
         let found = Self::of(attributes, words)?;
         attributes.retain(|attribute| !is_own(attribute));
@@ -67,7 +67,7 @@ impl Attributes {
         Ok(())
     }
 
-    /// Whether this word is among them.
+    /// Returns whether this word is present.
     pub(crate) fn has(&self, flag: &str) -> bool {
         self.flags.iter().any(|found| found == flag)
     }
@@ -109,7 +109,7 @@ impl Number {
     }
 }
 
-/// A name of the contract, which every language has to be able to spell.
+/// Checks a name of the contract: every language has to be able to spell it.
 fn name(name: LitStr) -> Result<LitStr> {
     match is_name(&name.value()) {
         true => Ok(name),
@@ -156,7 +156,7 @@ fn is_own(attribute: &Attribute) -> bool {
     attribute.path().is_ident("dovetail")
 }
 
-/// The error that something may not stand here.
+/// Returns the error for something that is not allowed here.
 pub(crate) fn refuse<T>(what: &impl ToTokens, why: &str) -> Result<T> {
     Err(Error::new_spanned(what, why))
 }

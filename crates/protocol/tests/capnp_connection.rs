@@ -137,7 +137,7 @@ fn calls_through_the_peer_come_before_direct_ones() {
         .client
         .call(&promised(main), (1, 0), |_, _| Ok(vec![own]))
         .unwrap();
-    // To what comes back, which is the client's own object.
+    // A call of the result, which is the client's own object.
     pair.client
         .call(&promised(echo), (1, 1), |_, _| Ok(Vec::new()))
         .unwrap();
@@ -155,7 +155,7 @@ fn calls_through_the_peer_come_before_direct_ones() {
             Ok(vec![passed])
         })
         .unwrap();
-    // The call comes home, before what says that all have.
+    // The forwarded call arrives before the disembargo.
     let events = pair.at_client();
     let [
         _,
@@ -196,8 +196,8 @@ fn calls_through_the_peer_come_before_direct_ones() {
     let view = View::at(&payload.message, payload.content.unwrap()).unwrap();
     assert_eq!((*question, view.unwrap().u64(0)), (2, word));
     assert_eq!(payload.object(&[0]), Ok(Object::Own(43)));
-    // The server has forwarded it, and gives the reference back when the client does not ask for it
-    // any longer.
+    // The server has forwarded the object, and releases it once the client has finished its
+    // question.
     pair.client.finish(*question);
     pair.at_server();
     let released = pair.at_client();
@@ -314,8 +314,8 @@ fn calls_that_wait_hold_their_objects() {
     assert_eq!(call.params.objects, [Object::Own(7), Object::Own(8)]);
 }
 
-/// An object comes once in a message, and once out of an answer: the second reference is none of
-/// the peer's.
+/// An object comes once in a message, and once as the result of an answer. The second reference is
+/// not one to release to the peer.
 #[test]
 fn references_out_of_answers_are_not_given_back() {
     let mut pair = Pair::new();

@@ -36,8 +36,8 @@ pub(crate) fn block_on_until<F: Future>(future: F, until: Instant) -> Option<F::
     }
 }
 
-/// Runs a future as long as a condition holds, which is checked now and then. Returns `None` once
-/// it does not.
+/// Runs a future as long as a condition holds, which is checked now and then. Returns `None` if it
+/// ceases to hold.
 pub(crate) fn block_on_while<F: Future>(
     future: F,
     worth_while: impl Fn() -> bool,
@@ -75,8 +75,8 @@ pub(crate) async fn wait_until<F: Future>(future: F, until: Option<Instant>) -> 
     }
 }
 
-/// When a thread that waits looks at something that does not wake it: soon, then less and less
-/// often.
+/// The times at which a waiting thread checks a condition that does not wake it: soon at first,
+/// then less and less often.
 pub(crate) struct Looks {
     next: Instant,
     pause: Duration,

@@ -1,5 +1,5 @@
-//! The tests of `runtime`, with shared memory in place of TCP: the fixture asks what this crate is
-//! called.
+//! The tests of `runtime`, with shared memory in place of TCP: the fixture goes by the name of this
+//! crate.
 #![cfg(all(feature = "shm", target_os = "linux"))]
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 

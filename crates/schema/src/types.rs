@@ -263,7 +263,7 @@ impl Field {
         self.extension().map_or(&self.name, |(_, name)| name)
     }
 
-    /// With nothing said of it but what every field has.
+    /// Makes a field with defaults for everything else.
     pub fn new(id: i32, name: impl Into<String>, ty: Type) -> Self {
         Field {
             id,

@@ -14,8 +14,8 @@ const BLOCK: usize = size_of::<Block>();
 /// Blocks of a step: loads that do not wait for each other.
 const STEP: usize = 4;
 
-/// Has the processor fetch the line of a byte: a hint, which reads nothing and cannot fail,
-/// wherever that is.
+/// Hints to the processor to fetch the cache line of a byte. It reads nothing, and cannot fail for
+/// any address.
 #[inline]
 pub(crate) fn prefetch(at: *const u8) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -110,7 +110,7 @@ unsafe fn copy_few(mut from: *const u8, mut to: *mut u8, mut count: usize) {
     }
 }
 
-/// Copies with one load. Gives the number of bytes.
+/// Copies with one load. Returns the number of bytes.
 ///
 /// # Safety
 ///

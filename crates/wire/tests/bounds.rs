@@ -245,8 +245,7 @@ fn nodes_are_limited() {
     }
 }
 
-/// Reads a value with a limit on its strings and containers that it just keeps, and with one that
-/// it does not.
+/// Reads a value with the smallest limit that it keeps, and with one less.
 fn check_limit<T: Value + Clone>(value: &T, limit: impl Fn(usize) -> Limits, size: usize) {
     for encoding in Encoding::BUILT_IN {
         let bytes = Bytes::from(encoding.to_bytes(value).unwrap());

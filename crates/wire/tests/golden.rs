@@ -11,8 +11,8 @@ use serde_json::Value as Json;
 use std::fmt::Debug;
 use std::path::PathBuf;
 
-/// Values for which the format has more than one form, and a peer chooses another one than we:
-/// peer, protocol, why.
+/// Values for which the format has more than one form, and a peer chooses another than we do: peer,
+/// protocol, reason.
 const OTHER_FORMS: &[(&str, &str, &str)] = &[
     (
         "python",

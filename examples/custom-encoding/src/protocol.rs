@@ -14,14 +14,13 @@ use dovetail::protocol::thrift::{
 };
 use dovetail::wire::{Codec, DecodeError, Kind, Limits, Reader};
 
-/// The wire that a client chooses. A server finds it out; it only has to be told of the protocol.
+/// The wire that a client chooses. A server detects it, once it knows the protocol.
 pub const WIRE: dovetail::Wire = dovetail::Wire::Thrift(Wire::new(
     Protocol::Custom(&CborProtocol),
     Transport::Framed,
 ));
 
-/// Messages of CBOR. They need frames, since nothing here walks an unfinished message to find its
-/// end.
+/// Messages of CBOR. They need frames: nothing here finds the end of an unfinished message.
 pub struct CborProtocol;
 
 /// The tag 55799, as it stands in front of every message.

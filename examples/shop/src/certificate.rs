@@ -25,7 +25,7 @@ pub(crate) fn make(folder: &Path) -> Result<(), Box<dyn Error>> {
     let server = CertificateParams::new(names)?.signed_by(&key, &issuer)?;
     fs::write(folder.join("ca.pem"), root.pem())?;
     fs::write(folder.join("server.pem"), server.pem())?;
-    // The key is the last one: with it everything is there.
+    // The key is written last: if it exists, everything does.
     let file = folder.join("server.key");
     fs::write(&file, key.serialize_pem())?;
     fs::set_permissions(file, fs::Permissions::from_mode(0o600))?;

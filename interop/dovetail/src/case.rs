@@ -26,7 +26,7 @@ pub(crate) fn fail(why: impl Into<String>) -> Outcome {
     Err(Failure::Fail(why.into()))
 }
 
-/// Equal in every bit: text forms tell -0.0 from 0.0, and NaN is NaN.
+/// Compares by text, which tells -0.0 from 0.0 and takes NaN as equal to NaN.
 pub(crate) fn check<T: Debug>(got: &T, want: &T) -> Result<(), Failure> {
     let (got, want) = (format!("{got:?}"), format!("{want:?}"));
     if got == want {

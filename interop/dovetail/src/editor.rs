@@ -1,5 +1,5 @@
-//! The cases of neovim.thrift: Neovim as callee, the methods that it calls back, and as much of an
-//! editor as our own client needs.
+//! The cases of neovim.thrift: Neovim as the callee, the methods that it calls back, and as much of
+//! an editor as our own client needs.
 
 use crate::case::{Case, Failure, Outcome, case, check, fail, pass};
 use crate::connector::{Connector, Kind, ask};

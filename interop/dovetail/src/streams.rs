@@ -1,4 +1,4 @@
-//! streams.thrift: what the server answers, and the cases. Only the own wire carries them.
+//! streams.thrift: the handler, and the cases. Only our own wire carries them.
 
 use crate::case::{Case, Failure, Outcome, case, check, fail, pass};
 use crate::connector::Connector;
@@ -141,8 +141,7 @@ fn error<T: Debug, E>(result: Result<T, E>) -> Result<E, Failure> {
     }
 }
 
-/// Calls after one that was broken off: when they are over, the server has answered that one as
-/// well.
+/// Makes two calls after one that was broken off. Once they have ended, so has that one.
 fn goes_on(client: &StreamsBlockingClient) -> Outcome {
     for _ in 0..2 {
         let (_, items) = client.count(1, -1)?;

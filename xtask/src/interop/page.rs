@@ -1,4 +1,4 @@
-//! `docs/interop.md`: what the matrix showed, without anything that differs from run to run.
+//! `docs/interop.md`: the results of the matrix, without facts that differ from run to run.
 
 use crate::peers::Peer;
 use crate::peers::check::{self, Run};
@@ -45,7 +45,7 @@ const ABSENT: &str = "
 ## What is not there
 ";
 
-/// Which side Dovetail is on.
+/// The sides of Dovetail.
 const SIDES: [Side; 2] = [Side::Calls, Side::Answers];
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -63,7 +63,7 @@ impl Side {
     }
 }
 
-/// How many cases passed, and how many may fail because the peer fails by itself.
+/// The number of cases that passed, and of those that may fail because the peer fails by itself.
 #[derive(Clone, Copy, Default)]
 struct Cell {
     passed: usize,
@@ -218,7 +218,7 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// How the variants of our own program share the runs.
+    /// Writes how the variants of our own program share the runs.
     fn variants(&self, out: &mut String) -> std::fmt::Result {
         let Some(ours) = self
             .peers
@@ -338,8 +338,8 @@ fn lacks(capability: &Capability) -> &'static str {
     }
 }
 
-/// Returns the protocols of which the program says the same: by name, or any where it does not
-/// speak one over this transport from the side that it lacks.
+/// Returns the names of the protocols for which the program gives one reason, or "any" if it gives
+/// that for all protocols over this transport.
 fn protocols(one: &Capability, all: &[Capability]) -> String {
     let over = |each: &&Capability| each.way.transport == one.way.transport;
     let same = |each: &&Capability| each.reason == one.reason;

@@ -58,7 +58,7 @@ pub(crate) struct Failure {
     pub(crate) detail: String,
 }
 
-/// How the cases of one client against one server went.
+/// The results of one client against one server.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     /// Those that passed.
@@ -94,7 +94,7 @@ impl Server {
         };
         let mut stdout = BufReader::new(stdout);
         let mut line = String::new();
-        // Ends also when the server does, so there is nothing to time.
+        // The read ends with the server too, so it needs no timeout.
         let read = stdout.read_line(&mut line);
         match (read, line.trim().strip_prefix("READY ")) {
             (Ok(_), Some(address)) => Ok(Server {
@@ -207,12 +207,12 @@ fn flags(way: &Way, address: &str, variant: Option<Variant>) -> Vec<String> {
     flags
 }
 
-/// How one pair went, without what differs from run to run.
+/// The results of one pair, without facts that differ from run to run.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
     pub(crate) client: &'static str,
     pub(crate) server: &'static str,
-    /// The server's name of the way.
+    /// The protocol and transport, as the server names them.
     pub(crate) way: Way,
     /// The variants of server and client, where these have any.
     pub(crate) variants: (Option<Variant>, Option<Variant>),
@@ -322,12 +322,12 @@ impl Run {
         }
     }
 
-    /// How many cases passed, also among those that may fail.
+    /// The number of cases that passed, with those that may fail.
     fn succeeded(&self) -> usize {
         self.passed + self.known.len() - self.excused
     }
 
-    /// Counts the cases, and returns what there is to say about those that failed.
+    /// Counts the cases, and returns remarks about those that failed.
     fn judge(&mut self, tally: &Tally, known: &Known) -> String {
         let row = |case: &str| known.row(self.client, self.server, &self.way, case);
         let mut remarks = String::new();

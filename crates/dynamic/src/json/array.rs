@@ -152,7 +152,7 @@ pub(super) fn constant(
 /// The most elements of an array's zero value: a contract can ask for more than memory holds.
 const MAX: u64 = 1 << 16;
 
-/// An array of which nothing is known but its type.
+/// The zero value of an array type; `None` for one that is too large.
 pub(crate) fn zero(contract: &Contract<'_>, (item, dimensions): Array<'_>) -> Option<Value> {
     Some(match ArrayForm::of(dimensions) {
         None => return crate::absent::zero(contract, item),

@@ -15,7 +15,7 @@ pub fn to_json(contract: &Contract<'_>, ty: &Type, value: &Value) -> Json {
 /// The settings by which all parts of a value are converted.
 pub(super) struct Context<'a> {
     pub(super) contract: &'a Contract<'a>,
-    /// The nodes with more than one reference: only these need a number.
+    /// The nodes with more than one reference. Only these need a number.
     again: BTreeSet<u64>,
 }
 
@@ -108,7 +108,7 @@ pub(super) fn convert(cx: &Context<'_>, ty: &Type, value: &Value, left: usize) -
     }
 }
 
-/// The members of a struct, behind those that say which it is.
+/// Adds the members of a struct after those that name its type.
 fn object(
     cx: &Context<'_>,
     id: TypeId,

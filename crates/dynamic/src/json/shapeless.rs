@@ -58,7 +58,7 @@ pub(super) fn any_from_json(contract: &Contract<'_>, json: &Json, left: usize) -
     };
     let encoding = encoding.ok_or_else(|| {
         let names: Vec<_> = Any::ENCODINGS.iter().map(|known| known.name()).collect();
-        JsonError::new("an encoding that nobody knows").help(format!("one of {}", names.join(", ")))
+        JsonError::new("an unknown encoding").help(format!("one of {}", names.join(", ")))
     })?;
     if let Some(value) = base64(&mut fields, VALUE)? {
         return Ok(Any {
@@ -89,7 +89,7 @@ fn base64(fields: &mut Map<String, Json>, name: &str) -> Result<Option<Bytes>> {
     Ok(Some(bytes.into()))
 }
 
-/// Bytes and uuids are text in JSON, and come back as that.
+/// Bytes and uuids become text, and come back as text.
 pub(super) fn dynamic_to_json(value: &Dynamic, left: usize) -> Json {
     let Some(left) = left.checked_sub(1) else {
         return Json::Null;

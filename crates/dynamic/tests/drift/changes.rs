@@ -1,7 +1,8 @@
 //! The changes of a contract: a name, the definitions before and after it, and a value of the
 //! parameters for each.
 
-/// A change. The method is `f`; where no service stands, it has the parameter `1: S s`.
+/// A change. The method is `f`. Definitions without a service get one whose method has the
+/// parameter `1: S s`.
 pub(crate) struct Change {
     pub(crate) name: &'static str,
     pub(crate) old: &'static str,

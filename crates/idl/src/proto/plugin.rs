@@ -42,12 +42,12 @@ impl Request {
         Ok(request)
     }
 
-    /// The contracts of the files that are wanted, in their order: of each the same that
-    /// [`compile`](crate::compile) makes of its text. Files of one package are one contract.
+    /// Returns the contracts of the wanted files, in their order. Each equals the contract that
+    /// [`compile`](crate::compile) makes of the text. Files of one package are one contract.
     ///
     /// # Errors
     ///
-    /// Files that are wanted and not there, and what [`from_descriptors`](super::from_descriptors)
+    /// Wanted files that are missing, and files that [`from_descriptors`](super::from_descriptors)
     /// refuses.
     pub fn contracts(&self) -> Result<Vec<Schema>, DescriptorError> {
         sound::check(&self.files)?;
@@ -95,7 +95,7 @@ fn closure(by_name: &HashMap<&str, &File>, names: &[&str]) -> FileSet {
 }
 
 /// Makes a plugin's answer: `CodeGeneratorResponse`, with the names and texts of files, or the
-/// problems of the contract. It says that the plugin knows all dialects that this crate reads.
+/// problems of the contract. The answer lists all dialects that this crate reads.
 pub fn response(generated: &Result<Vec<(String, String)>, String>) -> Vec<u8> {
     const PROTO3_OPTIONAL: i32 = 1;
     const EDITIONS: i32 = 2;

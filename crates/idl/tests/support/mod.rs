@@ -11,8 +11,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Files below a directory, by paths relative to it. Whatever else a file is called there, messages
-/// show the same names everywhere.
+/// Files below a directory, by paths relative to it, so that messages show the same names on every
+/// machine.
 pub struct Below {
     pub root: PathBuf,
     /// Directories to search after that of the including file.
@@ -63,7 +63,7 @@ pub fn thrift_files(directory: &Path) -> Vec<String> {
     files(directory, ".thrift")
 }
 
-/// The names of the files in a directory that end so, sorted.
+/// The names of the files in a directory with this ending, sorted.
 pub fn files(directory: &Path, ending: &str) -> Vec<String> {
     let entries = fs::read_dir(directory).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -147,7 +147,7 @@ pub fn schema_lines(schema: &Schema) -> String {
     out
 }
 
-/// Leaves out members whose value is the same nearly everywhere.
+/// Leaves out members with their usual value.
 fn shorten(json: &mut serde_json::Value) {
     match json {
         serde_json::Value::Object(fields) => {

@@ -373,7 +373,8 @@ fn arm(index: usize, method: &Method) -> TokenStream {
     }
 }
 
-/// A parameter as a client takes it, and as it sends it: borrowed, but for what is small.
+/// A parameter as a client takes it, and as it sends it: by value if it is small, else by
+/// reference.
 fn argument(param: &Param) -> (TokenStream, TokenStream) {
     let Param { ident, ty, .. } = param;
     let arguments = arguments(ty);

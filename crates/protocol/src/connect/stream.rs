@@ -1,4 +1,4 @@
-//! Calls with streams: what their headers say, and how they end.
+//! Calls with streams: their headers, and their last message.
 
 use super::request::timeout;
 use super::{Codec, status, stream_type};
@@ -30,7 +30,7 @@ pub fn stream_terms(headers: &Headers) -> Result<Terms, Status> {
     })
 }
 
-/// The beginning of an answer with messages, which may be compressed where that is said.
+/// The head of an answer with messages. `gzip` says that they may be compressed.
 pub fn stream(codec: Codec, gzip: bool) -> Response {
     let response = Response::new(200, stream_type(codec), Bytes::new())
         .with("Connect-Accept-Encoding", "gzip");

@@ -85,7 +85,7 @@ pub struct Connection {
     headers: HeaderTable,
     splitter: Splitter,
     partial: Reassembly,
-    /// Events that one frame led to.
+    /// Events of the last frame that were not returned yet.
     pub(super) ready: VecDeque<Event>,
     caller: Caller,
     pub(super) callee: Callee,
@@ -196,18 +196,17 @@ impl Connection {
         }
     }
 
-    /// A call with streams has been answered for good: with an answer that no stream follows, or a
-    /// status.
+    /// Says that a call with streams has its last answer: one that no stream follows, or a status.
     pub fn answered(&mut self, call: u32) {
         self.close(call);
     }
 
-    /// The application has taken an item: the other end may send as much again.
+    /// Says that the application has taken an item: the other end may send as much again.
     pub fn taken(&mut self, call: u32, credit: usize) {
         self.streams.taken(call, credit, &mut self.control);
     }
 
-    /// Nobody takes further items of a call that goes on; those that come are dropped.
+    /// Drops the further items of a call that goes on.
     pub fn ignore(&mut self, call: u32) {
         self.streams.ignore(call);
         self.drop_partial(call);
@@ -227,7 +226,7 @@ impl Connection {
         self.streams.close(call);
     }
 
-    /// The caller does not wait any longer: the other end is told, and the answer dropped.
+    /// Abandons a call of this end: tells the other end, and drops the answer.
     pub fn abandon(&mut self, call: u32) {
         if self.caller.abandon(call, &mut self.control) {
             self.partial.forget(Kind::Reply, call);
@@ -236,38 +235,38 @@ impl Connection {
         }
     }
 
-    /// Cancels a call whose answer comes as an event all the same: it may bring objects that are to
-    /// be released.
+    /// Cancels a call. Its answer still comes as an event, since it may bring objects to release.
     pub fn cancel(&mut self, call: u32) {
         if self.caller.is_open(call) {
             frame::put(Kind::Cancel, call, &[], &mut self.control);
         }
     }
 
-    /// No further call will be addressed to what a call returned that has been answered.
+    /// Tells the other end that no further call will be addressed to the result of an answered
+    /// call.
     pub fn forget(&mut self, call: u32) {
         frame::put(Kind::Cancel, call, &[], &mut self.control);
     }
 
-    /// This end gives back this many references to an object that it was sent.
+    /// Gives back references to an object that the other end has sent.
     pub fn release(&mut self, object: u32, count: u64) {
         let start = frame::begin(&mut self.control);
         put_varint(count, &mut self.control);
         frame::end(&mut self.control, start, Kind::Release, Flags::NONE, object);
     }
 
-    /// True for a call of this end's, whatever became of it.
+    /// Returns whether this end has made the call, ended or not.
     pub fn made(&self, call: u32) -> bool {
         self.caller.made(call)
     }
 
-    /// True for a call of this end's that is not over, and that somebody waits for.
+    /// Returns whether this end has made the call, and still waits for its answer.
     pub fn is_open(&self, call: u32) -> bool {
         self.caller.is_open(call)
     }
 
-    /// The calls of this end that wait for their answers. If the connection is lost, these may have
-    /// run.
+    /// Returns the calls of this end that wait for their answers. If the connection is lost, they
+    /// may have run.
     pub fn pending(&self) -> impl Iterator<Item = u32> + '_ {
         self.caller.pending()
     }
@@ -277,7 +276,7 @@ impl Connection {
         self.caller.closing
     }
 
-    /// Takes the count of the calls that were refused for their methods, since it was taken last.
+    /// Takes the count of calls that were refused for their methods, since the last time.
     pub fn take_refused(&mut self) -> RefusedCalls {
         std::mem::take(&mut self.callee.refused)
     }
@@ -308,8 +307,8 @@ impl Connection {
         !self.control.is_empty()
     }
 
-    /// How many more bytes the current frame surely needs, after `receive` said `None`. At least
-    /// one, and never much more than the peer has sent already.
+    /// Returns how many more bytes the current frame needs, after `receive` has returned `None`: at
+    /// least one, and never much more than the peer has sent.
     pub fn needs(&self) -> usize {
         self.needs
     }

@@ -174,7 +174,8 @@ fn fields(
             for token in header.value.split(|byte| *byte == b',') {
                 match token.trim_ascii().to_ascii_lowercase().as_slice() {
                     b"close" => head.keep_alive = false,
-                    // A client of HTTP/1.0 would have to be told so in the reply; it gets `close`.
+                    // The reply to a client of HTTP/1.0 would have to say so; the client gets
+                    // `close`.
                     b"keep-alive" if side == Side::Client => head.keep_alive = true,
                     b"upgrade" => head.upgrades = version == Some(1),
                     _ => {}
@@ -188,7 +189,7 @@ fn fields(
         }
     }
     match (length, head.body) {
-        // One message read as two by a proxy before us: refused, as RFC 9112 allows.
+        // A proxy before this server could read one message as two: refused, as RFC 9112 allows.
         (Some(_), BodyLength::Chunked) => Err(bad(side, "a length and chunks")),
         (Some(length), _) => {
             head.body = BodyLength::Known(length);

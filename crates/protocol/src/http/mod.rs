@@ -1,5 +1,5 @@
-//! HTTP/1.1 (RFC 9112), as far as calls need it: heads, bodies, and where they end. It is no call
-//! protocol; those that go over HTTP/1.1 stand on it.
+//! HTTP/1.1 (RFC 9112), as far as calls need it: heads, bodies, and where they end. The call
+//! protocols over HTTP/1.1 are built on it.
 
 mod connection;
 mod cors;
@@ -36,7 +36,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// The one with this name.
+    /// Returns the method with this name.
     pub fn of(name: &str) -> Self {
         match name {
             "POST" => Method::Post,
@@ -61,7 +61,8 @@ pub(crate) const BEGINNINGS: [&[u8]; 9] = [
     b"TRACE ",
 ];
 
-/// Whether a connection that begins like this speaks HTTP/1; `None` where more bytes must tell.
+/// Returns whether a connection that begins with these bytes speaks HTTP/1; `None` if it takes more
+/// bytes to tell.
 pub fn detects(first: &[u8]) -> Option<bool> {
     if BEGINNINGS.iter().any(|method| first.starts_with(method)) {
         return Some(true);

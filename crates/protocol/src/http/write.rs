@@ -70,7 +70,7 @@ pub(crate) fn write_response(
     write_length(content_type, out);
 }
 
-/// Writes the first line of a response, and what says that the connection ends with it.
+/// Writes the first line of a response, and `Connection: close` if the connection ends with it.
 pub(super) fn write_status(status: u16, keep_alive: bool, out: &mut Vec<u8>) {
     let reason = reason(status);
     out.extend_from_slice(format!("HTTP/1.1 {status} {reason}\r\n").as_bytes());
@@ -105,8 +105,7 @@ fn reason(status: u16) -> &'static str {
     }
 }
 
-/// Room for the digits of a length. Spaces before a value mean nothing, so what is left stays
-/// blank.
+/// Room for the digits of a length. Spaces before a value mean nothing, so unused room stays blank.
 const LENGTH_ROOM: usize = 10;
 
 fn write_length(content_type: &str, out: &mut Vec<u8>) {
@@ -117,7 +116,7 @@ fn write_length(content_type: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(b"\r\n\r\n");
 }
 
-/// Sets the length in the head that ends at `body` to what stands behind it.
+/// Sets the length in the head that ends at `body` to the number of bytes after it.
 pub(crate) fn set_length(out: &mut [u8], body: usize) {
     let digits = (out.len() - body).to_string();
     let end = body - 4;

@@ -38,7 +38,7 @@ pub enum ProtocolError {
         /// How long a message may take.
         limit: Duration,
     },
-    /// No MessagePack, or no message of msgpack-rpc.
+    /// Bytes that are not MessagePack, or not a message of msgpack-rpc.
     Malformed {
         /// The problem, in a few words.
         what: Cow<'static, str>,

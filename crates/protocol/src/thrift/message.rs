@@ -173,7 +173,7 @@ fn binary_head(unread: &[u8], limits: &ConnectionLimits) -> Result<(Head, usize)
 
 fn old_binary_head(unread: &[u8], limits: &ConnectionLimits) -> Result<(Head, usize), Stop> {
     let length = name_length(word(unread, 0)?, limits)?;
-    // Asked for first, as it comes last.
+    // Read first: it comes last, so the whole head is asked for at once.
     let seqid = word(unread, 5 + length)?;
     let head = Head {
         protocol: Protocol::BinaryOld,
@@ -245,7 +245,7 @@ fn read_json(
     Ok((head, body..end - 1))
 }
 
-/// Writes what comes before the body.
+/// Writes the head, which precedes the body.
 pub(crate) fn write_head(
     protocol: Protocol,
     kind: MessageKind,
@@ -287,7 +287,7 @@ pub(crate) fn write_head(
     }
 }
 
-/// Writes what comes behind the body.
+/// Writes the end, which follows the body.
 pub(crate) fn write_end(protocol: Protocol, out: &mut Vec<u8>) {
     match protocol {
         Protocol::Json => out.push(b']'),

@@ -48,7 +48,7 @@ fn call(pair: &mut Pair, contract: &Arc<Contract>, body: &Bytes) -> u32 {
     called.unwrap().unwrap()
 }
 
-/// Bytes of which there is nothing to leave out.
+/// Bytes that cannot be compressed.
 fn noise(length: usize) -> Bytes {
     let mut state = 1_u64;
     let bytes = (0..length).map(|_| {
@@ -65,7 +65,7 @@ fn calls_answers_and_items_get_smaller_and_arrive() {
     let zeros = |length| Bytes::from(vec![0; length]);
     let (zstd, lz4) = (Compression::zstd(3), Compression::lz4());
     let small = 1_100;
-    // The body, how it is compressed, and the most that may be left of it.
+    // The body, its compression, and the longest compressed form.
     let rows = [
         (zeros(200_000), zstd, 200),
         (zeros(200_000), lz4, 1_000),

@@ -79,7 +79,7 @@ fn errors() {
             b"\x81\xc0\x01",
             "UNKNOWN: the peer answered with an error that cannot be read",
         ),
-        // Declared exceptions are for who knows the contract.
+        // Declared exceptions stay encoded: only the caller knows the contract.
         (b"\x81\xa1x\x90", "81a17890c0"),
         (b"\x81\xa1x\x80", "81a17880c0"),
         (b"\xc0", "c0c0"),

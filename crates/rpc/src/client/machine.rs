@@ -44,7 +44,7 @@ impl Caps {
     }
 }
 
-/// An arrival.
+/// An event on a connection.
 pub(super) enum Arrival {
     Reply(Reply),
     /// On the streams of a call, or of all.
@@ -299,7 +299,7 @@ impl Machine {
         }
     }
 
-    /// Returns an arrival that was kept back until now.
+    /// Returns an arrival that had to wait for another one.
     pub(super) fn ready(&mut self, directory: &ObjectDirectory<'_>) -> Option<Arrival> {
         match self {
             Machine::Thrift(_) | Machine::MsgpackRpc(_) => None,
@@ -308,7 +308,7 @@ impl Machine {
         }
     }
 
-    /// Gives references to an object of the other end's back.
+    /// Gives back references to an object of the other end.
     pub(super) fn release(&mut self, object: u32, count: u64) {
         match self {
             Machine::Thrift(_) | Machine::MsgpackRpc(_) => {}
@@ -428,7 +428,7 @@ fn no_pipelining(method: &str) -> Status {
     Status::new(Code::Unimplemented, what)
 }
 
-/// The code for what cannot be encoded.
+/// Returns the code for an encoding error.
 pub(crate) fn code_of(error: &EncodeError, other: Code) -> Code {
     match error {
         EncodeError::NoObjects => Code::Unimplemented,

@@ -69,7 +69,7 @@ impl From<Body> for Answered {
     }
 }
 
-/// Decodes the reply to a call; `spare` is a result of which the memory may be used again.
+/// Decodes the reply to a call. `spare` is an old result whose memory may be reused.
 pub(crate) fn decode<T: FieldValue, E: Exceptions>(
     method: &str,
     body: Result<impl Into<Answered>, Status>,
@@ -81,7 +81,7 @@ pub(crate) fn decode<T: FieldValue, E: Exceptions>(
     slot.into_result(method)
 }
 
-/// Finds the objects in a reply whose value nobody takes. Returns an error where the reply is no
+/// Finds the objects in a reply whose value nobody takes. Returns an error if the reply is not a
 /// result.
 pub(crate) type ReadObjects = fn(&str, Answered, Limits) -> Result<(), Status>;
 
@@ -114,7 +114,7 @@ fn decode_into(
     }
 }
 
-/// Returns the name of a method, and the table of parameters that no contract names; `method` may
+/// Returns the name of a method, and the table of its parameters without a contract; `method` may
 /// name them.
 fn by_name<'a, P: WriteParams>(
     method: &'a str,

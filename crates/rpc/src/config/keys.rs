@@ -18,7 +18,7 @@ pub(super) struct Section<D: 'static> {
 /// A key of a section.
 pub(super) struct Key<D: 'static> {
     pub(super) name: &'static str,
-    /// The default value as a file would have it; words where it is none.
+    /// The default value as a file would have it, or words if no value stands for it.
     pub(super) default: &'static str,
     pub(super) doc: &'static str,
     /// True if a reload changes it.
@@ -97,7 +97,7 @@ impl<D> Set<D> {
     }
 }
 
-/// Reads tables, and notes all problems on the way.
+/// Reads tables, and collects all problems.
 pub(super) struct Reader<'a> {
     /// Paths of files begin here.
     pub(super) folder: &'a Path,
@@ -113,7 +113,7 @@ impl Reader<'_> {
         self.problems.push(problem);
     }
 
-    /// Reads a table and those in it. `path` is its own, `sections` know the path from `base` on.
+    /// Reads a table and the tables in it. `path` is relative to `base`, as in `sections`.
     pub(super) fn table<D>(
         &mut self,
         into: &mut D,
@@ -156,7 +156,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Notes a key that nobody knows.
+    /// Notes an unknown key.
     pub(super) fn unknown(
         &mut self,
         name: &Spanned<std::borrow::Cow<'_, str>>,

@@ -24,7 +24,7 @@ impl Interceptors {
         self.0.add_everywhere(interceptor);
     }
 
-    /// Adds one in front of all others.
+    /// Adds an interceptor in front of all others.
     pub(crate) fn add_first(&mut self, interceptor: Arc<dyn ServerInterceptor>) {
         self.0.add_first(interceptor);
     }
@@ -37,7 +37,7 @@ impl Interceptors {
         self.0.is_empty()
     }
 
-    /// Returns those around a method; `None` where there are none.
+    /// Returns the interceptors around a method; `None` if there are none.
     pub(crate) fn chain(&self, service: &ServiceDescriptor, method: &Method) -> Option<Arc<Chain>> {
         let around = self.0.around(service, method);
         let chain: Vec<_> = around.map(|(_, interceptor)| interceptor.clone()).collect();
@@ -59,8 +59,7 @@ impl Interceptors {
     }
 }
 
-/// Facts that interceptors want to know of a call. Empty, and unused, for a call without
-/// interceptors.
+/// The facts about a call that interceptors see. Empty for a call without interceptors.
 #[derive(Default)]
 pub(crate) struct Observed {
     pub(super) chain: Option<Arc<Chain>>,
@@ -155,8 +154,8 @@ impl Context {
     }
 }
 
-/// A call on its way through its interceptors. Dropped on the way, as by a panic or when its caller
-/// goes, it ends for those that it has passed.
+/// A call on its way through its interceptors. If it is dropped on the way, by a panic or because
+/// its caller has gone, the interceptors that it has passed see its end.
 pub(crate) struct Admission {
     /// Taken at the end.
     call: Option<Call>,
@@ -211,7 +210,7 @@ impl Admission {
         Step::Done(self.end())
     }
 
-    /// Goes on behind the interceptor that has waited.
+    /// Continues after the interceptor that has waited.
     pub(crate) async fn wait(mut self) -> Admitted {
         while let Some(interceptor) = self.chain.get(self.passed)
             && let Some(call) = &mut self.call
@@ -229,7 +228,7 @@ impl Admission {
         self.end()
     }
 
-    /// Follows a decision; the answer where it ends the call.
+    /// Follows a decision. Returns the answer if it ends the call.
     fn apply(&mut self, decided: Result<Decision, Status>) -> Option<Reply> {
         match decided {
             Ok(Decision::Proceed | Decision::Wait) => {
@@ -276,7 +275,7 @@ impl Admission {
 
 impl Drop for Admission {
     fn drop(&mut self) {
-        // The way was left early.
+        // The call has left the chain early.
         drop(self.take());
     }
 }
@@ -291,20 +290,20 @@ pub(crate) struct Finish {
 }
 
 impl Finish {
-    /// The call is answered so.
+    /// Notes the size of the answer, and ends the call.
     pub(crate) fn done(mut self, reply: &Reply) {
         let left = self.web.as_ref().map_or(0, web::WebReplyTo::left_bytes);
         self.sent = reply.size() + left;
     }
 
-    /// Keeps the end of the call, which its handler has not said.
+    /// Sets the outcome of a call whose handler has not set one.
     pub(crate) fn fail(&self, status: &Status) {
         let outcome = || Outcome::Failed(status.clone());
         self.context.call.observed.end(outcome);
     }
 }
 
-/// The end of a call whose handler has not said how.
+/// The outcome of a call whose handler has not set one.
 fn left(call: &CallInfo) -> Outcome {
     let late = call.deadline.is_some_and(|at| at <= clock::now());
     Outcome::Failed(match (std::thread::panicking(), late) {

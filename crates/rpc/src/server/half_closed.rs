@@ -1,5 +1,5 @@
-/// The meaning of a caller that has closed its sending side, and may still receive. One whose
-/// connection was reset counts as gone in any case.
+/// The treatment of a caller that has closed its sending side, and may still receive. A caller
+/// whose connection was reset is always gone.
 ///
 /// A caller that is gone takes no answer: the handler's future is dropped where it waits, one that
 /// blocks finds [`Context::cancelled`](crate::Context::cancelled) true, and the connection is

@@ -51,7 +51,7 @@ impl Cell {
         }
     }
 
-    /// Adds what was counted here.
+    /// Adds the counts of this cell.
     pub(super) fn add_to(&self, sums: &mut MethodStatistics) {
         let mut ended = 0;
         for (sum, count) in sums.outcomes.iter_mut().zip(&self.ended) {

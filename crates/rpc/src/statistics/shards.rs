@@ -1,4 +1,4 @@
-//! Places in which threads count, so that they do not wait for each other's cache lines.
+//! Shards in which threads count, so that they do not contend for cache lines.
 
 use super::cell::Cell;
 use super::snapshot::MethodStatistics;
@@ -8,7 +8,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// Wires that are told apart. Those of Thrift are many; a server is called over few.
+/// The number of wires with counts of their own. Thrift has many wires; a server is called over
+/// few.
 const WIRES: usize = 16;
 
 /// Cells of a method: one for each wire, and one for all wires that have no place.

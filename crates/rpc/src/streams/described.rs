@@ -45,13 +45,13 @@ impl DescribedStreams {
         poll_fn(|context| self.call.poll_send(&item, context)).await
     }
 
-    /// There are no more items to send.
+    /// Ends the stream of this end.
     pub fn finish(&self) {
         self.call.end();
     }
 
-    /// The answer, into the struct with the result (field 0) or a declared exception. Items of the
-    /// server's come behind it.
+    /// Waits for the answer, and decodes it into the struct with the result (field 0) or a declared
+    /// exception. Items of the server come after it.
     pub async fn answer(&self, reply: &mut impl Decode) -> Result<(), Status> {
         let (encoding, body) = poll_fn(|context| self.call.poll_answer(context)).await?;
         match encoding.decode(reply, &body, self.call.limits()) {

@@ -1,4 +1,5 @@
-//! The streams of calls, the same at both ends: what has arrived and waits, and who waits for it.
+//! The streams of calls, the same at both ends: items that have arrived, and the tasks that wait
+//! for them.
 //!
 //! ```text
 //!   handler ── Items ──► item ─► credit? ─► frames        frames ─► Inbox ──► Receiver ── client
@@ -51,14 +52,14 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// A call with streams, at either end: what its handles need, whatever the wire. They share it;
-/// with the last of them it is closed.
+/// A call with streams, at either end, over any wire. Its handles share it; with the last of them
+/// it is closed.
 #[derive(Clone)]
 pub(crate) struct StreamCall {
     wire: OnWire,
     /// The name of the method, for display.
     method: &'static str,
-    /// Whether this handle's items are compressed, where somebody has chosen.
+    /// Whether this handle's items are compressed; `None` leaves it to the settings.
     compress: Option<bool>,
     /// Counts the call in flight to one of several servers.
     _held: Option<Arc<dyn Any + Send + Sync>>,
@@ -98,7 +99,7 @@ impl StreamCall {
         }
     }
 
-    /// From here on this handle's items are compressed, or not; `None`: as the settings say.
+    /// Compresses the further items of this handle, or does not; `None` leaves it to the settings.
     pub(crate) fn compress(&mut self, compress: Option<bool>) {
         self.compress = compress;
     }
@@ -114,7 +115,7 @@ impl StreamCall {
         }
     }
 
-    /// A client has lost interest in the call, or a handler in its caller's items.
+    /// Leaves the stream: a client takes nothing more of the call, or a handler no more items.
     pub(crate) fn leave(&self) {
         match &self.wire {
             OnWire::Own(call) => call.leave(),
@@ -130,7 +131,7 @@ impl StreamCall {
         }
     }
 
-    /// Takes an item to be sent, as soon as there is room for it: what it is as the field of this
+    /// Takes an item to send, as soon as there is room for it. `item` makes it the field of a
     /// number.
     pub(crate) fn poll_send<E: Encode>(
         &self,
@@ -168,8 +169,8 @@ impl StreamCall {
         }
     }
 
-    /// Ends this end's stream with an exception that the contract declares for it; gives the status
-    /// where it is none.
+    /// Ends this end's stream with an exception that the contract declares for it. Returns
+    /// the error if it is a plain status.
     pub(crate) fn end_with<E: Exceptions>(&self, exception: E) -> Result<(), Status> {
         if let Some(status) = exception.as_status() {
             return Err(status.clone());
@@ -231,8 +232,8 @@ impl<T: FieldValue> Encode for ItemOf<'_, T> {
     }
 }
 
-/// The method whose items are decoded, and what it is called where they cannot be: those of a
-/// caller make its call wrong (`docs/spec/wire.md`, "Errors").
+/// The method whose items are decoded, and the code of an item that cannot be decoded: a caller's
+/// item is an error of the call (`docs/spec/wire.md`, "Errors").
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     pub(crate) method: &'a str,
@@ -288,14 +289,14 @@ pub(crate) fn decode_exception<E: Exceptions>(
     }
 }
 
-/// The other end of a stream is not there any longer, and nothing more is known.
+/// Returns the status of a stream whose other end has gone without a reason.
 #[cold]
 pub(crate) fn ended() -> Status {
     let what = "the call has ended, and its streams with it";
     Status::new(Code::Cancelled, what).with_execution(Execution::MayHaveRun)
 }
 
-/// The caller itself ended a call with streams.
+/// Returns the status of a call with streams that its caller has ended.
 #[cold]
 pub(crate) fn given_up() -> Status {
     let what = "the caller gave the call up: it dropped one of its streams before the end";

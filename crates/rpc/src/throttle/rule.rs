@@ -35,7 +35,7 @@ impl Rule {
         }
     }
 
-    /// A gate for each caller, and the number of callers that are remembered.
+    /// Gives each caller a gate of its own. `most` is the number of callers that are remembered.
     pub(super) fn of_each_caller(self, most: usize) -> Self {
         let callers = Callers::new(&self.quota, most);
         Rule {
@@ -82,7 +82,7 @@ impl Rule {
         }
     }
 
-    /// Counts a refusal, and says it.
+    /// Counts a refusal, and returns its status.
     #[cold]
     pub(super) fn refuse(&self, gate: &Gate, refused: &Refused) -> Status {
         self.count(refused.reason);

@@ -3,7 +3,7 @@
 use rustls::{AlertDescription, CertificateError, Error, InvalidMessage, OtherError};
 use std::io;
 
-/// The error for whoever connects or receives.
+/// Returns the error with advice.
 pub(crate) fn explain(error: &Error) -> io::Error {
     let advice = advice(error);
     let what = match advice {

@@ -11,7 +11,8 @@ const STATUS: &str = "rpc.response.status_code";
 const ERROR: &str = "error.type";
 const PEER_ADDRESS: &str = "network.peer.address";
 const PEER_PORT: &str = "network.peer.port";
-/// Not one of theirs: protocol and transport of Thrift, and encodings of Connect, are in no other.
+/// An attribute of our own: none of theirs has the protocol and transport of Thrift, or the
+/// encoding of Connect.
 const WIRE: &str = "dovetail.wire";
 
 /// The error of a call that has ended with an exception of its contract.

@@ -79,8 +79,7 @@ impl Span {
     }
 }
 
-/// Returns when something began that has just ended: the clock of the day is asked for recorded
-/// calls alone.
+/// Returns the start of a call that has just ended. Only recorded calls read the clock of the day.
 pub(super) fn began(elapsed: Duration) -> SystemTime {
     let now = SystemTime::now();
     now.checked_sub(elapsed).unwrap_or(now)

@@ -1,4 +1,4 @@
-//! A socket of which some has been received already, as libraries want it.
+//! A socket some of whose bytes have been received already, as tokio's traits.
 
 use super::poll::SpinWait;
 use super::{AsyncSocket, Polling};
@@ -9,7 +9,7 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::task::yield_now;
 
-/// Calls a method of tokio's on the socket, whatever kind it is, or its like over TLS.
+/// Calls a method of tokio on a socket of any kind, or its counterpart over TLS.
 macro_rules! on_socket {
     ($self:ident.$method:ident($($argument:expr),*), $tls:ident => $over_tls:expr) => {
         match &mut $self.socket {
@@ -21,8 +21,8 @@ macro_rules! on_socket {
     };
 }
 
-/// A socket of which some has been received already. Libraries have nothing to do with shared
-/// memory.
+/// A socket some of whose bytes have been received already. Libraries have nothing to do with
+/// shared memory.
 pub(crate) struct Prefixed {
     received: BytesMut,
     socket: AsyncSocket,
@@ -58,8 +58,8 @@ impl Prefixed {
 }
 
 impl AsyncRead for Prefixed {
-    /// If there is nothing, the task comes again at once for as long as polling pays: the event
-    /// loop looks meanwhile.
+    /// If nothing has come, the task yields and polls again for as long as polling pays; the event
+    /// loop runs in between.
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -1,4 +1,4 @@
-//! How a call over HTTP is answered.
+//! Answers to calls over HTTP.
 
 use super::message::{Form, draft, framed, write_json, write_protobuf};
 use super::{Exchange, Style, socket};
@@ -80,8 +80,8 @@ impl From<&Status> for WebAnswer {
 }
 
 impl WebReplyTo {
-    /// To a call of this method, where there is one, over HTTP/2. What is said beside the answer is
-    /// left in `said`.
+    /// Makes the reply to a call over HTTP/2, of this method if it is known. Its headers and
+    /// trailers go into `said`.
     #[cfg(feature = "grpc")]
     pub(crate) fn left(
         method: Option<&'static Method>,
@@ -136,7 +136,7 @@ impl WebReplyTo {
         }
     }
 
-    /// To a request over HTTP/1.1 that is answered so, whatever happens.
+    /// Makes the reply to a request over HTTP/1.1 whose answer is known.
     pub(crate) fn known(style: Style, http: http::ReplyTo, answer: Response) -> Self {
         WebReplyTo {
             place: ReplyPlace::Known(http.clone(), Arc::new(answer)),
@@ -193,15 +193,15 @@ impl WebReplyTo {
         self.streams.as_ref()
     }
 
-    /// Returns whether the caller of a call with streams has gone; else the waker is woken when it
-    /// goes.
+    /// Returns whether the caller of a call with streams has gone. If not, the waker is woken when
+    /// it goes.
     pub(crate) fn is_over(&self, context: &Context<'_>) -> bool {
         self.streams
             .as_ref()
             .is_some_and(|streams| streams.is_over(context))
     }
 
-    /// The answer, once it is there.
+    /// Takes the answer, if it is there.
     #[cfg(feature = "grpc")]
     pub(crate) fn take(&self) -> Option<WebAnswer> {
         match &self.place {
@@ -288,8 +288,7 @@ impl WebReplyTo {
         Ok(())
     }
 
-    /// Gives a result that items follow, or nothing before the items where the method has no
-    /// result.
+    /// Gives a result that items follow. A method without a result has only items.
     pub(crate) fn accept(
         &self,
         body: &impl Encode,

@@ -1,5 +1,5 @@
-//! Clients that could not, or should not, share memory with the server to which they connect by
-//! TCP: another user's, and those of another network. They stay with TCP, and are served there.
+//! Clients that cannot, or must not, share memory with their server: another user's, and those of
+//! another network. They stay with TCP.
 
 use crate::peer::{MODELS, Place, Role, next, program, ready, serve};
 use dovetail::blocking::Channel;

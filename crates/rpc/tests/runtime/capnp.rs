@@ -1,5 +1,5 @@
-//! Cap'n Proto's protocol by hand: what breaks its rules, and what does not. Stock peers are in
-//! `interop`.
+//! Cap'n Proto's protocol by hand: messages that break its rules, and messages that do not. Stock
+//! peers are in `interop`.
 
 use crate::fixture::*;
 use dovetail::ServerLimits;
@@ -146,7 +146,7 @@ fn questions_that_are_never_finished() {
     let running = start(&Probe::default(), MODELS[0], limits);
     let mut raw = Raw::connect(&running);
     let many: Vec<u8> = (0..100_000).flat_map(bootstrap).collect();
-    // It is closed amid them.
+    // The server closes the connection before it has them all.
     let _ = std::io::Write::write_all(&mut raw.0, &many);
     until("the connection is closed", || running.connections() == 0);
     assert!(running.shutdown(LONG));

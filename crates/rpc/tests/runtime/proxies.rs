@@ -224,7 +224,7 @@ fn a_proxy_speaks_before_tls() {
     }
 }
 
-/// A proxy of HTTP says it in headers, those of others mean nothing.
+/// A proxy for HTTP names the caller in headers. Headers of others mean nothing.
 #[test]
 fn headers_of_known_proxies_say_who_calls() {
     for model in MODELS {

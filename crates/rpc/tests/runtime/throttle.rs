@@ -178,7 +178,7 @@ async fn clients_wait_as_they_are_told() {
     }
 }
 
-/// Counts those that are inside at a time, and lets them out when they may go.
+/// Counts the calls that are inside at a time, and lets them out once it is opened.
 #[derive(Default)]
 struct Room {
     inside: AtomicUsize,
@@ -202,8 +202,8 @@ impl Room {
     }
 }
 
-/// Calls that block their threads: no more than the quota run, the next ones wait, and all others
-/// are refused while the threads are taken.
+/// Calls that block their threads. Only as many as the quota run, some more wait, and all others
+/// are refused.
 #[tokio::test]
 async fn calls_wait_in_front_of_handlers_that_block() {
     for model in [Model::ThreadPool(2), Model::ThreadPerConnection] {

@@ -1,5 +1,5 @@
-//! TLS on every wire, model and client; whom it keeps out, what both ends are told, and what broken
-//! and hostile peers do.
+//! TLS on every wire, model and client: the peers that it refuses, the errors at both ends, and
+//! broken and hostile peers.
 
 use crate::certificates::{Authority, Certified, NAMES};
 use crate::fixture::*;
@@ -368,7 +368,7 @@ fn channel_of(connections: usize, running: &Running, tls: &ClientTls) -> Channel
     builder.tls(tls).connections(connections).build()
 }
 
-/// A peer of its own making, and the counts of the server then.
+/// A peer that sends bytes of its own.
 struct Peer(TcpStream);
 
 impl Peer {
@@ -378,7 +378,7 @@ impl Peer {
         Peer(stream)
     }
 
-    /// Sends this and nothing else; gives what the server says.
+    /// Sends these bytes and nothing else. Returns the server's bytes.
     fn say(mut self, bytes: &[u8]) -> Vec<u8> {
         let mut said = Vec::new();
         // The server may have closed it meanwhile.
@@ -555,7 +555,7 @@ fn both_ends_say_goodbye_and_a_server_takes_an_end_without() {
         }
         stream.shutdown(Shutdown::Write).unwrap();
         let end = rustls::Stream::new(&mut client, &mut stream).read(&mut [0]);
-        // Otherwise it were an error: what came could lack its end.
+        // Without the server's goodbye this would be an error.
         assert_eq!(end.unwrap(), 0, "{model:?}");
         assert_eq!(running.counters().protocol_errors, 0, "{model:?}");
         assert!(running.shutdown(LONG), "{model:?}");

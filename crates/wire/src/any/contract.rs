@@ -1,11 +1,11 @@
-//! Descriptions of types, which a message in an `Any` brings along.
+//! The descriptions of types that a message in an `Any` carries.
 
 use crate::Value;
 use crate::description::{Named, Type, describe_type};
 use std::collections::HashMap;
 use std::sync::{LazyLock, PoisonError, RwLock};
 
-/// The descriptions that were asked for. They are kept for good, since a program has only so many
+/// The descriptions that were asked for. They are never freed: a program has a limited number of
 /// types.
 static KNOWN: LazyLock<RwLock<HashMap<Named, &'static [u8]>>> = LazyLock::new(RwLock::default);
 

@@ -90,7 +90,7 @@ impl From<DecodeError> for Incompatible {
     }
 }
 
-/// Whether two ends with these descriptions of a method understand each other when every field
+/// Checks that two ends with these descriptions of a method understand each other, if every field
 /// comes with its id and type.
 pub fn compare(ours: &[u8], theirs: &[u8]) -> Result<(), Incompatible> {
     if ours == theirs {
@@ -152,7 +152,7 @@ impl Comparison<'_> {
         Ok(())
     }
 
-    /// Results or items: of one type, or of none.
+    /// Compares results or items: both have one type, or none.
     fn values(
         &mut self,
         place: impl FnOnce() -> String,
@@ -278,8 +278,8 @@ impl Comparison<'_> {
         }
     }
 
-    /// The first structs of both, and those of one name. Others come as the first one, with the
-    /// rest.
+    /// Compares the first structs of both, and structs of one name. Other structs arrive as the
+    /// first one, with unknown fields.
     fn families(&mut self, ours: &[usize], theirs: &[usize]) -> Result<(), Incompatible> {
         self.spend(ours.len() + theirs.len())?;
         let members = theirs.iter();
@@ -302,8 +302,8 @@ impl Comparison<'_> {
         }
     }
 
-    /// Whether values of one type can be read as the other one. Pairs of named types are compared
-    /// later.
+    /// Returns whether values of one type can be read as the other. Pairs of named types are
+    /// compared later.
     fn same(&mut self, ours: &Type<usize>, theirs: &Type<usize>) -> bool {
         match (ours, theirs) {
             (Type::List(ours), Type::List(theirs)) | (Type::Set(ours), Type::Set(theirs)) => {

@@ -115,7 +115,7 @@ impl<'de> Lexer<'de> {
         })
     }
 
-    /// The characters of a number, from inside the quotes where it has some.
+    /// The characters of a number, without its quotes if it has any.
     pub(crate) fn number(&mut self, budget: &mut Budget) -> Result<&'de str, DecodeError> {
         if self.peek()? == b'"' {
             return match self.quoted(budget)? {
@@ -137,7 +137,7 @@ impl<'de> Lexer<'de> {
     }
 }
 
-/// How many bytes of a string follow behind a backslash.
+/// Returns the number of bytes of a string after a backslash.
 fn escaped_len(rest: &[u8]) -> Result<usize, DecodeError> {
     let mut escaped = true;
     let end = rest.iter().position(|byte| {

@@ -22,7 +22,7 @@ impl<'de> Reader<'de> {
         Self::over(Input::new(input), limits)
     }
 
-    /// Reads from `input`, with which large blobs are shared.
+    /// Reads from `input`. Large blobs share its memory.
     pub fn shared(input: &'de Bytes, limits: Limits) -> Self {
         Self::over(Input::shared(input), limits)
     }
@@ -36,7 +36,7 @@ impl<'de> Reader<'de> {
         }
     }
 
-    /// Reads the nodes that stand behind the value, once that has been read.
+    /// Reads the nodes, which follow the value.
     pub(crate) fn finish(&mut self) -> Result<(), DecodeError> {
         while let Some(node) = self.nodes.next_part() {
             let read = node.read(self);
@@ -45,7 +45,7 @@ impl<'de> Reader<'de> {
         Ok(())
     }
 
-    /// How many bytes have been read.
+    /// Returns the number of bytes that have been read.
     pub fn position(&self) -> usize {
         self.input.position()
     }

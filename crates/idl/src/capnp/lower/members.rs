@@ -9,9 +9,8 @@ use dovetail_schema::{
 };
 
 impl<'a> Lower<'a, '_> {
-    /// The fields of a struct, a group or a union. A struct that is nothing but a union becomes a
-    /// union. In other structs the members of an unnamed union become optional fields with an
-    /// annotation.
+    /// The fields of a struct, a group or a union. A struct that is only a union becomes a union.
+    /// In other structs the members of an unnamed union become optional fields with an annotation.
     pub(super) fn structure(
         &mut self,
         owner: TypeId,
@@ -129,8 +128,7 @@ impl<'a> Lower<'a, '_> {
         fields
     }
 
-    /// A pointer to a struct, an object or anything can be null; a null text or list is an empty
-    /// one.
+    /// A pointer to a struct, an object or anything can be null. A null text or list is empty.
     fn presence(&self, ty: &Type, any: bool) -> Presence {
         match ty {
             Type::Object(_) | Type::Timestamp { .. } | Type::Duration => Presence::Optional,
@@ -233,13 +231,13 @@ struct Owner<'o, 'a> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     Field,
-    /// A member of what is nothing but a union.
+    /// A member of a struct that is only a union.
     Union,
     /// A member of a union among fields.
     OneOf,
 }
 
-/// Ids count from 1, as other languages need it.
+/// Ids count from 1: other languages have no field 0.
 fn id(member: &Member) -> i32 {
     member.ordinal.map_or(1, |ordinal| ordinal.value as i32 + 1)
 }

@@ -53,8 +53,8 @@ pub(super) fn check(
     }
 }
 
-/// A feature has a known value, and is defined in another file: its defaults have to be known
-/// before.
+/// Checks a feature: its value is known, and it is defined in another file, since its defaults have
+/// to be known first.
 fn feature(linker: &mut Linker<'_>, inner: &[Field], value: &OptionValue, span: Span) {
     let whole = match (inner, value) {
         ([], OptionValue::Message(options)) => options.fields.as_slice(),
@@ -139,7 +139,7 @@ fn one(linker: &mut Linker<'_>, owner: Owner, field: &Field, span: Span) {
     }
 }
 
-/// Reports what is used before or after its editions.
+/// Reports an option or value that its edition does not have yet, or no longer has.
 fn supported(linker: &mut Linker<'_>, name: &str, support: &Options, span: Span) {
     let edition = linker.parsed().file.edition as i128;
     let year = |name| support.get(name).and_then(OptionValue::int);

@@ -124,7 +124,7 @@ impl Parser<'_> {
         let token = self.slice(self.span());
         let kind = match self.tok() {
             Tok::Ident if negative => match notation.special(token) {
-                // In statements, a number that is none has no sign.
+                // In statements, NaN has no sign.
                 Some(value) if value.is_nan() && notation == Notation::Statement => {
                     ValueKind::Float(value)
                 }

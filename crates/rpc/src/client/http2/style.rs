@@ -1,5 +1,5 @@
-//! The part of a call for which each protocol has its own way, at the caller. No channel calls by
-//! WebSocket; its messages are those of Connect's streams otherwise.
+//! The parts of a call that differ between the protocols, on the caller's side. No channel calls by
+//! WebSocket, whose messages are those of Connect's streams.
 
 use super::super::options::Options;
 use crate::web::{Protocol, Style};
@@ -82,7 +82,8 @@ impl Style {
         }
     }
 
-    /// Returns the status for one of HTTP that is not 200, where the answer says nothing else.
+    /// Returns the status for an HTTP status other than 200, if the answer has no status of its
+    /// own.
     pub(super) fn refused(self, http: u16) -> Status {
         match self.protocol {
             Protocol::Grpc | Protocol::GrpcWeb { .. } => grpc::from_http(http),

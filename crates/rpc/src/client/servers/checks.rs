@@ -168,7 +168,7 @@ impl<S: Server> Checks<S> {
         };
         let balancer = named.balancer();
         balancer.checked(clock::now(), endpoint, Health::Unknown);
-        if endpoint.user().is_checked() {
+        if !endpoint.user().begin_checks() {
             return endpoint.user().connected.tried(true);
         }
         S::check(Checks {

@@ -56,9 +56,9 @@ impl<S> Member<S> {
         failure.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Returns whether health checks have begun, which they do now.
-    pub(super) fn is_checked(&self) -> bool {
-        self.checked.swap(true, Relaxed)
+    /// Begins the health checks. Returns false if they had begun before.
+    pub(super) fn begin_checks(&self) -> bool {
+        !self.checked.swap(true, Relaxed)
     }
 
     pub(super) fn fail(&self, why: Option<Status>) {

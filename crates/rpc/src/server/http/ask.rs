@@ -1,4 +1,4 @@
-//! The order of a request, whichever version of HTTP it came by.
+//! The call that a request asks for, over both versions of HTTP.
 
 use crate::call::no_streams;
 use crate::incoming::{self, Incoming, Target};
@@ -19,7 +19,7 @@ use std::time::Instant;
 /// A call without its messages.
 pub(in crate::server) struct Ask {
     pub(in crate::server) target: Target,
-    /// Nothing where it is not known, or in parts only.
+    /// `None` for an unknown method, and as long as only a part of the request has come.
     pub(in crate::server) method: Option<&'static Method>,
     pub(in crate::server) style: Style,
     /// The compression of the request's messages.
@@ -36,9 +36,8 @@ pub(in crate::server) struct Ask {
 pub(in crate::server) type Parameters = (Encoding, Bytes);
 
 impl Ask {
-    /// Finds the method of a request with these headers, whose messages are in envelopes; or the
-    /// answer to one that calls nothing. `None` for one that is, or may be, a call without
-    /// envelopes.
+    /// Finds the method of a request whose messages are in envelopes, or the answer to a request
+    /// that calls nothing. `None` for a request that is, or may be, a call without envelopes.
     pub(in crate::server) fn enveloped(
         request: &http::Request,
         shared: &Shared,
@@ -90,7 +89,7 @@ impl Ask {
             },
             coding: terms.coding,
             compressed: false,
-            // Farther away than a clock can say is no deadline.
+            // A time beyond the range of the clock is no deadline.
             deadline: terms
                 .timeout
                 .and_then(|left| clock::now().checked_add(left)),
@@ -99,8 +98,8 @@ impl Ask {
         }
     }
 
-    /// The call of a request that has come as a whole, which has one message and no envelopes; or
-    /// its answer.
+    /// Reads a complete request with one message and no envelopes. Returns the answer instead if it
+    /// is not a call.
     pub(in crate::server) fn single(
         request: &http::Request,
         shared: &Shared,
@@ -162,7 +161,7 @@ impl Ask {
         of_message(method, self.style.codec, message.message)
     }
 
-    /// The parameters that come before the items of a caller, in a message of their own.
+    /// Reads the parameters, which come in a message of their own before the items of a caller.
     pub(in crate::server) fn before_items(&mut self, first: &Plain) -> Result<Parameters, Status> {
         self.compressed = first.compressed;
         before_items(self.style.codec, &first.message)
@@ -197,7 +196,7 @@ pub(super) fn protocol(method: http::Method, headers: &Headers) -> Option<(Proto
 fn of_message(method: Option<&'static Method>, codec: Codec, message: Bytes) -> Parameters {
     match method {
         Some(method) if !method.params.is_empty() => parameters(method, codec, message),
-        // Whatever it is: what has no parameters is empty, or a message whose fields mean nothing.
+        // A method without parameters takes no message, or a message whose fields mean nothing.
         _ if message.is_empty() => no_parameters(codec),
         Some(_) | None => match codec {
             Codec::Json => (Encoding::Json, message),

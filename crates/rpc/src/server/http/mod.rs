@@ -1,5 +1,5 @@
-//! A connection of HTTP/1.1: each of its requests is a call of Thrift's, of Connect's, or of
-//! gRPC-Web's, or makes a WebSocket of it.
+//! A connection over HTTP/1.1. Each of its requests is a call of Thrift, Connect or gRPC-Web, or
+//! turns the connection into a WebSocket.
 
 mod ask;
 mod body;
@@ -23,7 +23,7 @@ use dovetail_protocol::{Codec, connect, grpc, thrift, websocket};
 use dovetail_wire::{Bytes, Encoding};
 use std::time::Duration;
 
-/// The most messages of the longest kind that fit into a request whose messages are in envelopes.
+/// The number of messages of the largest size that fit into a request with envelopes.
 const MESSAGES: usize = 4;
 
 /// The answer to gRPC over HTTP/1.1, whose clients keep the request open.
@@ -38,9 +38,9 @@ pub(super) struct Http {
     /// The last request, of which the body may not have come, is not Thrift's.
     claimed: bool,
     checks_hosts: bool,
-    /// How many requests have come.
+    /// The number of requests that have come.
     requests: u64,
-    /// How the last request is answered, where that is a call with streams.
+    /// The reply to the last request, if it is a call with streams.
     streaming: Option<WebReplyTo>,
     /// The socket that the connection has become.
     socket: Option<Box<Socket>>,
@@ -59,7 +59,7 @@ impl Http {
         }
     }
 
-    /// The next call, or what has to be answered in its place.
+    /// Returns the next call, or an answer in its place.
     pub(super) fn receive(
         &mut self,
         input: &mut BytesMut,
@@ -126,7 +126,7 @@ impl Http {
         self.connection.transmit(out);
     }
 
-    /// Moves the frames of a socket itself, in whatever place.
+    /// Appends the frames of a WebSocket that need no place among the answers.
     pub(super) fn transmit_at_once(&mut self, out: &mut Vec<u8>) {
         if let Some(socket) = &mut self.socket {
             socket.transmit(out);
@@ -138,7 +138,7 @@ impl Http {
         self.socket.as_deref()
     }
 
-    /// The request, or the message of a socket, of which a part has been taken in.
+    /// The request, or the message of a WebSocket, of which only a part has come.
     pub(super) fn parts(&self) -> Option<Parts> {
         match &self.socket {
             Some(socket) => socket.parts(),
@@ -152,13 +152,14 @@ impl Http {
         }
     }
 
-    /// The server goes down, or has waited for too long. False where the peer cannot be told.
+    /// Says that the server shuts down, or has waited for too long. Returns false if the peer
+    /// cannot be told.
     pub(super) fn leave(&mut self, why: &'static str) -> bool {
         let socket = self.socket.as_mut();
         socket.map(|socket| socket.leave(why)).is_some()
     }
 
-    /// How the call with streams is answered that has come last.
+    /// Returns the reply to the last call with streams.
     pub(super) fn streaming(&self) -> Option<&WebReplyTo> {
         match &self.socket {
             Some(socket) => socket.streaming(),
@@ -166,7 +167,7 @@ impl Http {
         }
     }
 
-    /// The peer has gone: a handler with streams need not wait for it.
+    /// Says that the peer has gone: a handler with streams need not wait for it.
     pub(super) fn lost(&self) {
         if let Some(socket) = &self.socket {
             return socket.lost();
@@ -184,7 +185,7 @@ impl Http {
         }
     }
 
-    /// The bytes of a request, or of a message of a socket, that have been taken in.
+    /// The number of bytes held of a request, or of a message of a WebSocket.
     pub(super) fn held(&self) -> usize {
         match &self.socket {
             Some(socket) => socket.held(),
@@ -192,7 +193,7 @@ impl Http {
         }
     }
 
-    /// More has come of a message than is held for a peer.
+    /// Returns the fault of a message that is larger than this server holds for a peer.
     pub(super) fn too_much(&mut self, size: u64, limit: usize) -> Fault {
         match &self.socket {
             Some(socket) => Fault::WebSocket(socket.too_much(size, limit)),
@@ -223,7 +224,7 @@ impl Http {
     }
 }
 
-/// The call that a request stands for.
+/// Returns the call that a request makes.
 fn call(request: http::Request, shared: &Shared) -> Box<Incoming> {
     let http = http::ReplyTo::new(&request, shared.cors.as_ref());
     let read = match Ask::enveloped(&request, shared) {
@@ -236,7 +237,7 @@ fn call(request: http::Request, shared: &Shared) -> Box<Incoming> {
     read.unwrap_or_else(|answer| answered(http, answer))
 }
 
-/// The call whose messages have all come, in envelopes.
+/// Returns the call of a complete request with envelopes.
 fn enveloped(
     mut ask: Ask,
     body: &Bytes,
@@ -289,7 +290,7 @@ fn only(mut messages: impl Iterator<Item = Plain>) -> Result<Plain, Status> {
     }
 }
 
-/// A request that calls nothing: its answer waits for those to the requests before.
+/// A request that calls nothing. Its answer waits for the answers to the requests before it.
 fn answered(http: http::ReplyTo, answer: Response) -> Box<Incoming> {
     let style = Style::new(Protocol::Connect, Codec::Json);
     let reply = incoming::ReplyTo::Web(WebReplyTo::known(style, http, answer));
@@ -297,8 +298,7 @@ fn answered(http: http::ReplyTo, answer: Response) -> Box<Incoming> {
     Box::new(Incoming::new(Target::Nothing, nothing, reply))
 }
 
-/// The socket that a connection becomes with this request, or the answer to one that cannot have
-/// any.
+/// Turns the connection of this request into a WebSocket. Returns the answer if that is refused.
 fn upgrade(request: http::Request, shared: &Shared) -> Result<Box<Socket>, Box<Incoming>> {
     let cors = shared.cors.as_ref();
     let mut accepted = Vec::new();

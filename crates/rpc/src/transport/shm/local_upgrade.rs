@@ -1,5 +1,5 @@
 //! The place where a client that came by TCP finds its server on the same machine: an abstract Unix
-//! socket, whose name only those can reach who are in the server's network namespace.
+//! socket, which only processes in the server's network namespace can reach.
 
 use crate::Address;
 use crate::address::UPGRADE_PREFIX;
@@ -17,7 +17,7 @@ pub(crate) fn bind_upgrade() -> io::Result<(u128, SocketListener)> {
     Ok((number, listener))
 }
 
-/// True for a name in the abstract namespace.
+/// Returns whether a name is in the abstract namespace.
 pub(super) fn is_abstract(path: &Path) -> bool {
     path.as_os_str().as_bytes().starts_with(b"\0")
 }
@@ -29,7 +29,7 @@ pub(super) enum Name {
     File,
     /// An abstract name, which everybody may call.
     Abstract,
-    /// A [meeting point](bind_upgrade) of those who came by TCP.
+    /// A [meeting point](bind_upgrade) of clients that came by TCP.
     LocalUpgrade,
 }
 

@@ -1,4 +1,4 @@
-//! TLS over a connection that is there. Without the feature `tls` there is none.
+//! TLS over an open connection. Without the feature `tls` there is none.
 
 #[cfg_attr(
     not(feature = "tls"),

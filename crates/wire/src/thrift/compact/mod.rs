@@ -52,8 +52,8 @@ const fn code(kind: Kind) -> u8 {
     }
 }
 
-/// Returns the byte before a field behind the one with the id `last`, where it is one byte and says
-/// nothing of the value.
+/// Returns the header of a field after the field `last`, if it is one byte that does not depend on
+/// the value.
 #[inline]
 pub(crate) const fn header(field: &Field<'_>, last: i32) -> Option<u8> {
     match field.kind {
@@ -63,7 +63,7 @@ pub(crate) const fn header(field: &Field<'_>, last: i32) -> Option<u8> {
     }
 }
 
-/// A header of one byte, where the id is that near to the one before.
+/// Returns a header of one byte, if the id is close enough to the last one.
 #[inline]
 const fn short_header(code: u8, id: i32, last: i32) -> Option<u8> {
     match id.saturating_sub(last) {

@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 use tokio::time::sleep;
 
-/// Waits until a connection that is new now has to be given up.
+/// Waits until a new connection has reached its age, and takes no further calls.
 pub(super) fn old(limits: &ServerLimits) -> impl Future<Output = ()> + use<> {
     // Clients that came together return at different times.
     let age = limits
@@ -15,7 +15,7 @@ pub(super) fn old(limits: &ServerLimits) -> impl Future<Output = ()> + use<> {
     after(age)
 }
 
-/// Waits until its calls have to be given up, too.
+/// Waits until the grace period is over too, and the calls of the connection end.
 pub(super) fn older(limits: &ServerLimits) -> impl Future<Output = ()> + use<> {
     let (age, grace) = (limits.connection_age, limits.connection_grace);
     after(age.zip(grace).map(|(age, grace)| age.saturating_add(grace)))
