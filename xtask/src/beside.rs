@@ -10,37 +10,34 @@ const PEER: &str = "grpc";
 
 /// One trace through stock peers and two servers of Dovetail.
 pub(crate) fn tracing() -> Outcome {
-    beside("interop/tracing", "example-tracing")
+    beside("interop/tracing", "example-tracing", &[])
 }
 
 /// A channel to several stock servers that come and go.
 pub(crate) fn balancing() -> Outcome {
-    beside("interop/balancing", "example-balancing")
+    beside("interop/balancing", "example-balancing", &["grpc-go"])
 }
 
-/// Runs a script, which runs an example.
-fn beside(script: &str, example: &str) -> Outcome {
+/// Runs a script, which runs an example, and the programs of these peers.
+fn beside(script: &str, example: &str, programs: &[&str]) -> Outcome {
     if let Err(missing) = tools::install(&[PYTHON]) {
         return Outcome::Skipped(missing);
     }
-    for peer in peers::prepare(&[PEER]) {
-        if let Status::Missing { reason } = peer.status {
-            return Outcome::Skipped(reason);
+    let peers = peers::prepare(&[&[PEER], programs].concat());
+    for peer in &peers {
+        if let Status::Missing { reason } = &peer.status {
+            return Outcome::Skipped(reason.clone());
         }
     }
-    let built = ["cargo", "build", "--quiet", "--package", example];
-    if let Err(why) = stage::command(&built).into_result() {
-        return Outcome::Failed(why);
-    }
-    let target = stage::target();
-    let program = target.join("debug").join(example);
-    let python = target
-        .join("peers")
-        .join(PEER)
-        .join("build/venv/bin/python");
-    stage::command(&[
-        &python.to_string_lossy(),
-        script,
-        &program.to_string_lossy(),
-    ])
+    let programs = peers.iter().filter(|peer| programs.contains(&peer.name));
+    let programs = programs.flat_map(|peer| &peer.command).map(String::as_str);
+    let program = match stage::built_program(example) {
+        Ok(program) => program,
+        Err(why) => return Outcome::Failed(why),
+    };
+    let built = stage::target().join("peers").join(PEER).join("build");
+    let python = built.join("venv/bin/python");
+    let (python, program) = (python.to_string_lossy(), program.to_string_lossy());
+    let words = [&*python, script, &program].into_iter().chain(programs);
+    stage::command(&words.collect::<Vec<_>>())
 }

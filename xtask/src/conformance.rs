@@ -41,7 +41,7 @@ const FLAKY: &str = "Deadline Propagation/**";
 /// Runs all of it, in some 20 seconds.
 pub(crate) fn run() -> Result<(), String> {
     tools::install(&[GO])?;
-    let peer = stage::our_peer()?;
+    let peer = stage::built_program("dovetail-peer")?;
     let root = stage::root();
     let suite = build(&root)?;
     for Run {

@@ -232,7 +232,7 @@ fn missing(peers: &[Peer]) -> Option<String> {
 
 /// Our own program.
 fn ours(options: &Options) -> Result<Vec<Peer>, String> {
-    let program = stage::our_peer()?;
+    let program = stage::built_program("dovetail-peer")?;
     let peer = |(name, title, contract, word): (_, _, _, &str)| Peer {
         name,
         title,

@@ -12,10 +12,9 @@ pub(crate) fn stage() -> Outcome {
     if let Err(missing) = tools::install(&[PYTHON, PROMETHEUS]) {
         return Outcome::Skipped(missing);
     }
-    let built = ["cargo", "build", "--quiet", "--package", "example-shop"];
-    if let Err(why) = stage::command(&built).into_result() {
-        return Outcome::Failed(why);
-    }
-    let shop = stage::target().join("debug/example-shop");
+    let shop = match stage::built_program("example-shop") {
+        Ok(shop) => shop,
+        Err(why) => return Outcome::Failed(why),
+    };
     stage::command(&["python3", "interop/prometheus", &shop.to_string_lossy()])
 }

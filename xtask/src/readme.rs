@@ -34,7 +34,7 @@ fn follow() -> Result<(), String> {
     let text = read(&stage::root().join("README.md"))?;
     let place = Place::new()?;
     // The command, as it is beside its own tests.
-    stage::built_tests(&["--test", "transcripts", "--no-run"]).into_result()?;
+    stage::built_program("dovetail")?;
     for block in blocks(&text) {
         match (block.language, block.file) {
             ("console", _) => place.console(&block)?,
@@ -158,6 +158,8 @@ impl Place {
         shell
             .args(["-c", command])
             .env("PATH", format!("{ours}:{path}"))
+            // Libraries that the workspace has built with the same features are not built again.
+            .env("CARGO_TARGET_DIR", stage::target())
             .current_dir(&self.0);
         shell
     }

@@ -81,7 +81,7 @@ pub(crate) fn stage() -> Outcome {
         Outcome::Passed => {}
         other => return other,
     }
-    let decoded = stage::our_peer().and_then(|peer| {
+    let decoded = stage::built_program("dovetail-peer").and_then(|peer| {
         let decoded = CONTRACTS.iter().map(|contract| decode(&peer, contract));
         decoded.collect()
     });

@@ -21,17 +21,10 @@ pub(crate) fn stage() -> Outcome {
         Ok(built) => built,
         Err(why) => return Outcome::Failed(why),
     };
-    let built = [
-        "cargo",
-        "build",
-        "--quiet",
-        "--package",
-        "example-balancing",
-    ];
-    if let Err(why) = stage::command(&built).into_result() {
-        return Outcome::Failed(why);
-    }
-    let program = stage::target().join("debug/example-balancing");
+    let program = match stage::built_program("example-balancing") {
+        Ok(program) => program,
+        Err(why) => return Outcome::Failed(why),
+    };
     stage::command(&[
         "python3",
         "interop/registries",

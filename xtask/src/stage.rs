@@ -91,11 +91,14 @@ pub(crate) fn built_tests(words: &[&str]) -> Outcome {
     command(&[&test[..], words].concat())
 }
 
-/// Our program of the interop peers, built as it is beside its own tests, so that debug assertions
-/// are on. With its package alone, its dependencies would have other features here as well.
-pub(crate) fn our_peer() -> Result<PathBuf, String> {
-    built_tests(&["--test", "command_line", "--no-run"]).into_result()?;
-    Ok(target().join("debug/dovetail-peer"))
+/// Builds a program of the workspace as it is beside the tests, with debug assertions, and returns
+/// its path. With its package alone, or without any test, its dependencies would have other
+/// features here as well.
+pub(crate) fn built_program(name: &str) -> Result<PathBuf, String> {
+    let build = ["cargo", "build", "--quiet", "--workspace"];
+    let targets = ["--bin", name, "--test", "command_line"];
+    command(&[&build[..], &targets].concat()).into_result()?;
+    Ok(target().join("debug").join(name))
 }
 
 /// Returns the folder in which cargo builds.
