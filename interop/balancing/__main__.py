@@ -1,6 +1,6 @@
-"""A channel of Dovetail to several stock servers, which come and go: gRPC's in Python, and Apache Thrift's.
+"""A channel of Dovetail to several stock servers, which come and go: gRPC's in Python and Go, and Apache Thrift's.
 
-    python3 interop/balancing PROGRAM      # PROGRAM is `examples/balancing`
+    python3 interop/balancing PROGRAM GO      # PROGRAM is `examples/balancing`, GO is `interop/peers/grpc-go`
 
 Each server is a process of its own. While the program calls, one is asked to end and started again, and another one is killed.
 """
@@ -178,6 +178,39 @@ def check_health(program, kind):
     print("  a server that is not ready gets no calls")
 
 
+UTILIZATIONS = [0.9, 0.3, 0.3]
+
+
+def start_reporting(words):
+    # The program of Go ends with its input.
+    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    return process, process.stdout.readline().split("//")[-1].split()[-1]
+
+
+def check_weights(program, go):
+    """A server that reports three times the load of two others gets a third of the calls of each: ours called by gRPC's library for Go,
+    and its servers by our channel."""
+    config = '{"loadBalancingConfig":[{"weighted_round_robin":{"blackoutPeriod":"0.5s"}}]}'
+    ours = lambda number, used: [program, "serve", str(number), "--utilization", str(used)]
+    theirs = lambda number, used: [go, "reporting", "127.0.0.1:0", str(number), str(used)]
+    by_ours = lambda places: [program, "call", ",".join("tcp://" + place for place in places), "--wire", "grpc",
+                              "--service-config", config, "--seconds", "6"]
+    by_theirs = lambda places: [go, "weighing", "4000"] + places
+    for what, server, client in [("servers of gRPC for Go", theirs, by_ours), ("calls of gRPC for Go", ours, by_theirs)]:
+        servers = [start_reporting(server(number, used)) for number, used in enumerate(UTILIZATIONS)]
+        try:
+            words = client([place for _, place in servers])
+            lines = subprocess.run(words, stdout=subprocess.PIPE, text=True, timeout=60).stdout.splitlines()
+        finally:
+            for process, _ in servers:
+                process.kill()
+                process.wait()
+        counts = {int(line.split()[1][:-1]): int(line.split()[2]) for line in lines if line.startswith("server ")}
+        print("  %s, by reported load: %r" % (what, counts))
+        if len(counts) != 3 or any(counts[number] < 1.7 * counts[0] for number in (1, 2)):
+            raise SystemExit("the calls do not follow the reported load:\n%s" % "\n".join(lines))
+
+
 def main():
     if len(sys.argv) == 4:
         kind, number, port = sys.argv[1:]
@@ -189,6 +222,8 @@ def main():
         print("a channel to %d servers of %s" % (SERVERS, kind), flush=True)
         check(sys.argv[1], kind)
         check_health(sys.argv[1], kind)
+    print("servers that report their load", flush=True)
+    check_weights(*sys.argv[1:])
 
 
 main()

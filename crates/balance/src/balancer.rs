@@ -3,7 +3,7 @@
 use crate::endpoint::{Common, WARM};
 use crate::load::nanos;
 use crate::snapshot::Snapshot;
-use crate::{Backend, Endpoint, Health, Outcome, Outliers, Policy, State, Subset};
+use crate::{Backend, Endpoint, Health, Outcome, Outliers, Policy, Shards, State, Subset};
 use arc_swap::ArcSwap;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -52,6 +52,9 @@ impl Default for Settings {
 /// How often the balancer looks after its endpoints, where nothing brings that forward.
 const LOOK: Duration = Duration::from_secs(1);
 
+/// The number of turns that threads take side by side.
+const TURNS: usize = 16;
+
 /// The time after which the next endpoint is tried, too, with [`Policy::PickFirst`] (RFC 8305,
 /// section 5).
 const HAPPY_EYEBALLS: Duration = Duration::from_millis(250);
@@ -59,12 +62,12 @@ const HAPPY_EYEBALLS: Duration = Duration::from_millis(250);
 /// Chooses an endpoint for each call.
 #[derive(Debug)]
 pub struct Balancer<T> {
-    settings: Settings,
     common: Arc<Common>,
     snapshot: ArcSwap<Snapshot<T>>,
     /// Held by whoever makes another snapshot.
     changes: Mutex<Changes>,
-    turn: AtomicUsize,
+    /// The turns of policies that take endpoints in turn.
+    turns: Shards<AtomicUsize>,
     /// When an endpoint has to be connected to, in nanoseconds since the start.
     next_dial: AtomicU64,
 }
@@ -81,27 +84,35 @@ impl<T> Balancer<T> {
     /// A balancer without endpoints.
     #[must_use]
     pub fn new(settings: Settings, now: Instant) -> Self {
-        let in_a_row = settings.outliers.map_or(0, |set| set.consecutive_failures);
         let common = Common {
             start: now,
             next_look: AtomicU64::new(nanos(LOOK)),
-            in_a_row: if in_a_row == 0 { u32::MAX } else { in_a_row },
-            in_flight: settings.policy.is_hashed().then(AtomicU32::default),
+            in_a_row: AtomicU32::new(in_a_row(&settings)),
+            in_flight: AtomicU32::new(0),
         };
         Balancer {
-            settings,
             common: Arc::new(common),
-            snapshot: ArcSwap::from_pointee(Snapshot::empty()),
+            snapshot: ArcSwap::from_pointee(Snapshot::empty(settings)),
             changes: Mutex::default(),
             // Clients that start together do not all begin with the same endpoint.
-            turn: AtomicUsize::new(fastrand::usize(..1 << 16)),
+            turns: Shards::new(TURNS, || AtomicUsize::new(fastrand::usize(..1 << 16))),
             next_dial: AtomicU64::new(0),
         }
     }
 
-    /// How it chooses.
-    pub fn settings(&self) -> &Settings {
-        &self.settings
+    /// Returns how it chooses.
+    pub fn settings(&self) -> Arc<Settings> {
+        self.snapshot.load().settings.clone()
+    }
+
+    /// Chooses in another way from now on. Endpoints keep their state. A subset counts from the
+    /// next list on.
+    pub fn set_settings(&self, now: Instant, settings: Settings) {
+        let _changes = self.lock();
+        let before = self.snapshot.load_full();
+        self.common.in_a_row.store(in_a_row(&settings), Relaxed);
+        let all = before.all.clone();
+        self.renew_by(Arc::new(settings), self.common.nanos(now), all, &before);
     }
 
     /// Takes over a list. Endpoints of addresses that stay keep their state; `user` gives what is
@@ -113,22 +124,26 @@ impl<T> Balancer<T> {
         mut user: impl FnMut(&Backend) -> Option<T>,
     ) {
         let mut changes = self.lock();
-        if let Some(subset) = self.settings.subset {
+        let before = self.snapshot.load_full();
+        if let Some(subset) = before.settings.subset {
             subset.of_list(&mut backends);
         }
-        let before = self.snapshot.load_full();
-        let known: std::collections::HashMap<&str, &Arc<Endpoint<T>>> = before
+        let known: std::collections::HashMap<String, &Arc<Endpoint<T>>> = before
             .all
             .iter()
-            .map(|endpoint| (&*endpoint.backend.address, endpoint))
+            .map(|endpoint| (endpoint.backend().address.clone(), endpoint))
             .collect();
         let mut seen = std::collections::HashSet::new();
         backends.retain(|backend| seen.insert(backend.address.clone()));
         let mut all = Vec::with_capacity(backends.len());
         for backend in backends {
             match known.get(&*backend.address) {
-                Some(same) if same.backend == backend => all.push((*same).clone()),
-                Some(same) => all.push(Arc::new(same.changed(backend))),
+                Some(same) => {
+                    if *same.backend() != backend {
+                        same.change(backend);
+                    }
+                    all.push((*same).clone());
+                }
                 None => {
                     changes.last_id += 1;
                     let made = user(&backend).map(|user| {
@@ -160,43 +175,35 @@ impl<T> Balancer<T> {
             self.look_after(now);
         }
         let snapshot = self.snapshot.load();
-        let policy = &self.settings.policy;
-        let in_flight = self.common.in_flight.as_ref();
-        let in_flight = in_flight.map(|in_flight| in_flight.load(Relaxed));
-        let mut endpoint = snapshot.choose(policy, &self.turn, key, in_flight)?;
+        let turn = self.turns.own();
+        // Only policies that hash ask for all calls in flight, which all threads count together.
+        let is_counted = snapshot.settings.policy.is_hashed();
+        let in_flight = is_counted.then(|| self.common.in_flight.load(Relaxed));
+        let mut endpoint = snapshot.choose(turn, key, in_flight)?;
         let mut tries = avoid.len() * 4;
         while tries > 0 && avoid.contains(&endpoint.id()) {
             tries -= 1;
             // The key has led to an endpoint that failed: any other will do.
             let key = key.map(|key| key.wrapping_add(fastrand::u64(..)));
-            endpoint = snapshot.choose(policy, &self.turn, key, in_flight)?;
+            endpoint = snapshot.choose(turn, key, in_flight)?;
         }
-        if self.is_full(endpoint) {
-            endpoint = self.with_room(&snapshot)?;
+        if snapshot.is_full(endpoint) {
+            endpoint = snapshot.with_room()?;
         }
-        endpoint.begin();
+        endpoint.begin(is_counted);
         Some(Picked {
             endpoint: endpoint.clone(),
             began: now,
-            open: true,
+            is_counted,
+            wants_report: matches!(snapshot.settings.policy, Policy::WeightedRoundRobin(_)),
+            is_open: true,
         })
     }
 
     /// Returns whether endpoints are ready, and all of them have as many calls as they may.
     pub fn is_crowded(&self) -> bool {
         let snapshot = self.snapshot.load();
-        snapshot.usable() > 0 && self.with_room(&snapshot).is_none()
-    }
-
-    fn is_full(&self, endpoint: &Endpoint<T>) -> bool {
-        let max = self.settings.max_in_flight;
-        max.is_some_and(|max| endpoint.in_flight() >= max)
-    }
-
-    /// The endpoint that has the most room for a call.
-    fn with_room<'a>(&self, snapshot: &'a Snapshot<T>) -> Option<&'a Arc<Endpoint<T>>> {
-        let least = snapshot.usable.iter().min_by_key(|one| one.in_flight());
-        least.filter(|endpoint| !self.is_full(endpoint))
+        snapshot.usable() > 0 && snapshot.with_room().is_none()
     }
 
     /// The endpoints to connect to now. They count as connecting from here on: for each, `ready` or
@@ -207,10 +214,10 @@ impl<T> Balancer<T> {
             return Vec::new();
         }
         let _changes = self.lock();
-        let all = self.snapshot.load_full().all.clone();
-        let (wanted, next) = match self.settings.policy {
-            Policy::PickFirst => first_wanted(&all, at),
-            _ => all_wanted(&all, at),
+        let snapshot = self.snapshot.load_full();
+        let (wanted, next) = match snapshot.settings.policy {
+            Policy::PickFirst => first_wanted(&snapshot.all, at),
+            _ => all_wanted(&snapshot.all, at),
         };
         self.next_dial.store(next, Relaxed);
         for endpoint in &wanted {
@@ -229,12 +236,12 @@ impl<T> Balancer<T> {
 
     /// Notes that an endpoint has a connection.
     pub fn ready(&self, now: Instant, endpoint: &Endpoint<T>) {
-        let warmth = if self.settings.slow_start.is_zero() {
-            WARM
-        } else {
-            WARM / 10
+        let warmth = match self.settings().slow_start.is_zero() {
+            true => WARM,
+            false => WARM / 10,
         };
-        endpoint.kept.warmth.store(warmth, Relaxed);
+        endpoint.warmth.store(warmth, Relaxed);
+        endpoint.reports.forget();
         self.enter(now, endpoint, State::Ready);
     }
 
@@ -249,7 +256,7 @@ impl<T> Balancer<T> {
     /// Notes that an endpoint could not be reached, and is to be left alone until then.
     pub fn failed(&self, now: Instant, endpoint: &Endpoint<T>, again: Instant) {
         let again = self.common.nanos(again);
-        endpoint.kept.again.store(again, Relaxed);
+        endpoint.again.store(again, Relaxed);
         self.enter(now, endpoint, State::Failed);
     }
 
@@ -281,13 +288,11 @@ impl<T> Balancer<T> {
         let before = self.snapshot.load_full();
         let all = &before.all;
         for endpoint in all.iter() {
-            endpoint.kept.load.forget(now, before.typical);
-            endpoint
-                .kept
-                .warmth
-                .store(self.warmth(now, endpoint), Relaxed);
+            endpoint.load.forget(now, before.typical);
+            let warmth = warmth(before.settings.slow_start, now, endpoint);
+            endpoint.warmth.store(warmth, Relaxed);
         }
-        if let Some(outliers) = &self.settings.outliers {
+        if let Some(outliers) = &before.settings.outliers {
             outliers.take_back(now, all);
             outliers.eject_at_once(now, all);
             if now.saturating_sub(changes.interval) >= nanos(outliers.interval) {
@@ -298,19 +303,18 @@ impl<T> Balancer<T> {
         self.renew(now, all.clone(), &before);
     }
 
-    fn warmth(&self, now: u64, endpoint: &Endpoint<T>) -> u32 {
-        let whole = nanos(self.settings.slow_start);
-        let passed = now.saturating_sub(endpoint.kept.since.load(Relaxed));
-        match passed < whole {
-            true => {
-                (passed as f64 / whole as f64 * f64::from(WARM)).max(f64::from(WARM / 10)) as u32
-            }
-            false => WARM,
-        }
+    fn renew(&self, now: u64, all: Arc<[Arc<Endpoint<T>>]>, before: &Snapshot<T>) {
+        self.renew_by(before.settings.clone(), now, all, before);
     }
 
-    fn renew(&self, now: u64, all: Arc<[Arc<Endpoint<T>>]>, before: &Snapshot<T>) {
-        let snapshot = Snapshot::new(&self.settings, all, before);
+    fn renew_by(
+        &self,
+        settings: Arc<Settings>,
+        now: u64,
+        all: Arc<[Arc<Endpoint<T>>]>,
+        before: &Snapshot<T>,
+    ) {
+        let snapshot = Snapshot::new(settings, now, all, before);
         self.snapshot.store(Arc::new(snapshot));
         self.next_dial
             .store(now.min(self.next_dial.load(Relaxed)), Relaxed);
@@ -321,13 +325,29 @@ impl<T> Balancer<T> {
     }
 }
 
+/// Returns the failures in a row after which an endpoint may be ejected.
+fn in_a_row(settings: &Settings) -> u32 {
+    let set = settings.outliers.map(|set| set.consecutive_failures);
+    set.filter(|failures| *failures > 0).unwrap_or(u32::MAX)
+}
+
+/// Returns the part of its weight that counts for an endpoint, in thousandths.
+fn warmth<T>(slow_start: Duration, now: u64, endpoint: &Endpoint<T>) -> u32 {
+    let whole = nanos(slow_start);
+    let passed = now.saturating_sub(endpoint.since.load(Relaxed));
+    match passed < whole {
+        true => (passed as f64 / whole as f64 * f64::from(WARM)).max(f64::from(WARM / 10)) as u32,
+        false => WARM,
+    }
+}
+
 type Wanted<T> = (Vec<Arc<Endpoint<T>>>, u64);
 
 /// Returns true if an endpoint may be connected to now.
 fn is_due<T>(endpoint: &Endpoint<T>, now: u64) -> bool {
     match endpoint.state() {
         State::Idle => true,
-        State::Failed => endpoint.kept.again.load(Relaxed) <= now,
+        State::Failed => endpoint.again.load(Relaxed) <= now,
         State::Connecting | State::Ready => false,
     }
 }
@@ -341,13 +361,13 @@ fn first_wanted<T>(all: &[Arc<Endpoint<T>>], now: u64) -> Wanted<T> {
     }
     let mut next = u64::MAX;
     for endpoint in all.iter() {
-        let limit = endpoint.kept.since.load(Relaxed) + nanos(HAPPY_EYEBALLS);
+        let limit = endpoint.since.load(Relaxed) + nanos(HAPPY_EYEBALLS);
         if is_due(endpoint, now) {
             return (vec![endpoint.clone()], now + nanos(HAPPY_EYEBALLS));
         }
         match endpoint.state() {
             State::Connecting if now < limit => return (Vec::new(), limit),
-            State::Failed => next = next.min(endpoint.kept.again.load(Relaxed)),
+            State::Failed => next = next.min(endpoint.again.load(Relaxed)),
             _ => {}
         }
     }
@@ -357,9 +377,9 @@ fn first_wanted<T>(all: &[Arc<Endpoint<T>>], now: u64) -> Wanted<T> {
 /// All endpoints of the first priority where one is not known to be down, and of those before.
 fn all_wanted<T>(all: &[Arc<Endpoint<T>>], now: u64) -> Wanted<T> {
     let hopeful = all.iter().filter(|endpoint| !endpoint.is_down());
-    let last = hopeful.map(|endpoint| endpoint.backend.priority).min();
+    let last = hopeful.map(|endpoint| endpoint.backend().priority).min();
     let matters = |endpoint: &&Arc<Endpoint<T>>| {
-        endpoint.backend.weight > 0 && last.is_none_or(|last| endpoint.backend.priority <= last)
+        endpoint.weight() > 0 && last.is_none_or(|last| endpoint.backend().priority <= last)
     };
     let (wanted, others): (Vec<_>, Vec<_>) = all
         .iter()
@@ -369,9 +389,7 @@ fn all_wanted<T>(all: &[Arc<Endpoint<T>>], now: u64) -> Wanted<T> {
     let failed = others
         .iter()
         .filter(|endpoint| endpoint.state() == State::Failed);
-    let next = failed
-        .map(|endpoint| endpoint.kept.again.load(Relaxed))
-        .min();
+    let next = failed.map(|endpoint| endpoint.again.load(Relaxed)).min();
     (wanted, next.unwrap_or(u64::MAX))
 }
 
@@ -381,14 +399,27 @@ fn all_wanted<T>(all: &[Arc<Endpoint<T>>], now: u64) -> Wanted<T> {
 pub struct Picked<T> {
     endpoint: Arc<Endpoint<T>>,
     began: Instant,
-    open: bool,
+    /// It is counted among all calls in flight.
+    is_counted: bool,
+    wants_report: bool,
+    is_open: bool,
 }
 
 impl<T> Picked<T> {
     /// The call has ended.
     pub fn done(mut self, now: Instant, outcome: Outcome) {
-        self.open = false;
-        self.endpoint.end(now, self.began, outcome);
+        self.end(now, outcome);
+    }
+
+    fn end(&mut self, now: Instant, outcome: Outcome) {
+        if std::mem::take(&mut self.is_open) {
+            self.endpoint.end(now, self.began, self.is_counted, outcome);
+        }
+    }
+
+    /// Returns whether the policy asks for reports of the endpoint's load: [`Endpoint::report`].
+    pub fn wants_report(&self) -> bool {
+        self.wants_report
     }
 
     /// The endpoint.
@@ -407,9 +438,6 @@ impl<T> Deref for Picked<T> {
 
 impl<T> Drop for Picked<T> {
     fn drop(&mut self) {
-        if self.open {
-            self.endpoint
-                .end(self.began, self.began, Outcome::Abandoned);
-        }
+        self.end(self.began, Outcome::Abandoned);
     }
 }

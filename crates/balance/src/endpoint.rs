@@ -1,7 +1,9 @@
 //! A backend that a channel may connect to.
 
 use crate::load::{Change, Load, nanos};
-use crate::{Backend, Outcome};
+use crate::reports::Reports;
+use crate::{Backend, LoadReport, Outcome};
+use arc_swap::ArcSwap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -35,18 +37,18 @@ const HEALTHS: [Health; 3] = [Health::Healthy, Health::Unknown, Health::Unhealth
 const STATES: [State; 4] = [State::Idle, State::Connecting, State::Ready, State::Failed];
 
 /// A backend, what its user keeps for it, a connection say, and what is known of its calls.
+// The counters come first: each call writes them and the number of references before them, which
+// so share a line of the cache.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Endpoint<T> {
-    pub(crate) backend: Backend,
-    pub(crate) kept: Arc<Kept<T>>,
-}
-
-/// The part of an endpoint that stays while its registry changes weight, priority or zone.
-#[derive(Debug)]
-pub(crate) struct Kept<T> {
+    pub(crate) load: Load,
+    common: Arc<Common>,
     id: u64,
     user: T,
-    pub(crate) load: Load,
+    /// The backend as its registry has it now, and the weight of that.
+    backend: ArcSwap<Backend>,
+    weight: AtomicU32,
     state: AtomicU8,
     health: AtomicU8,
     /// When the state began, and until when a failed endpoint is left alone: nanoseconds of the
@@ -60,7 +62,7 @@ pub(crate) struct Kept<T> {
     pub(crate) ejected_ever: AtomicU64,
     /// The thousandths of its weight that count, less than 1000 in a slow start.
     pub(crate) warmth: AtomicU32,
-    common: Arc<Common>,
+    pub(crate) reports: Reports,
 }
 
 /// State that all endpoints of a balancer share.
@@ -71,9 +73,9 @@ pub(crate) struct Common {
     /// bring that forward.
     pub(crate) next_look: AtomicU64,
     /// The failures in a row that do.
-    pub(crate) in_a_row: u32,
-    /// The calls in flight to all of them, where a policy asks.
-    pub(crate) in_flight: Option<AtomicU32>,
+    pub(crate) in_a_row: AtomicU32,
+    /// The calls in flight to all of them that are counted.
+    pub(crate) in_flight: AtomicU32,
 }
 
 impl Common {
@@ -87,10 +89,13 @@ pub(crate) const WARM: u32 = 1000;
 
 impl<T> Endpoint<T> {
     pub(crate) fn new(backend: Backend, id: u64, user: T, common: Arc<Common>) -> Self {
-        let kept = Kept {
+        Endpoint {
+            load: Load::default(),
+            common,
             id,
             user,
-            load: Load::default(),
+            weight: AtomicU32::new(backend.weight),
+            backend: ArcSwap::from_pointee(backend),
             state: AtomicU8::new(State::Idle as u8),
             health: AtomicU8::new(Health::Healthy as u8),
             since: AtomicU64::new(0),
@@ -99,96 +104,110 @@ impl<T> Endpoint<T> {
             ejections: AtomicU32::new(0),
             ejected_ever: AtomicU64::new(0),
             warmth: AtomicU32::new(WARM),
-            common,
-        };
-        let kept = Arc::new(kept);
-        Endpoint { backend, kept }
+            reports: Reports::default(),
+        }
     }
 
     /// Returns the backend, as the name gives it.
-    pub fn backend(&self) -> &Backend {
-        &self.backend
+    pub fn backend(&self) -> Arc<Backend> {
+        self.backend.load_full()
+    }
+
+    pub(crate) fn weight(&self) -> u32 {
+        self.weight.load(Relaxed)
+    }
+
+    /// Takes over what its registry says now.
+    pub(crate) fn change(&self, backend: Backend) {
+        self.weight.store(backend.weight, Relaxed);
+        self.backend.store(Arc::new(backend));
     }
 
     /// Returns the value that the user of the balancer keeps for it.
     pub fn user(&self) -> &T {
-        &self.kept.user
+        &self.user
     }
 
     /// Its number in this balancer, which stays when its backend changes, and is not given again.
     pub fn id(&self) -> u64 {
-        self.kept.id
+        self.id
     }
 
     /// Whether it has a connection.
     pub fn state(&self) -> State {
-        STATES[usize::from(self.kept.state.load(Relaxed)) % STATES.len()]
+        STATES[usize::from(self.state.load(Relaxed)) % STATES.len()]
     }
 
     /// The outcome of its health checks.
     pub fn health(&self) -> Health {
-        HEALTHS[usize::from(self.kept.health.load(Relaxed)) % HEALTHS.len()]
+        HEALTHS[usize::from(self.health.load(Relaxed)) % HEALTHS.len()]
     }
 
     /// How long it has been in its state.
     pub fn time_in_state(&self, now: Instant) -> Duration {
-        let since = Duration::from_nanos(self.kept.since.load(Relaxed));
-        let passed = now.saturating_duration_since(self.kept.common.start);
+        let since = Duration::from_nanos(self.since.load(Relaxed));
+        let passed = now.saturating_duration_since(self.common.start);
         passed.saturating_sub(since)
     }
 
     /// True while outlier detection keeps calls away from it.
     pub fn is_ejected(&self) -> bool {
-        self.kept.ejected_at.load(Relaxed) > 0
+        self.ejected_at.load(Relaxed) > 0
     }
 
     /// How often it was ejected.
     pub fn ejections(&self) -> u64 {
-        self.kept.ejected_ever.load(Relaxed)
+        self.ejected_ever.load(Relaxed)
     }
 
     /// The calls that wait for its answer.
     pub fn in_flight(&self) -> u32 {
-        self.kept.load.in_flight.load(Relaxed)
+        self.load.in_flight()
     }
 
     /// How often it was picked.
     pub fn picks(&self) -> u64 {
-        self.kept.load.picks.load(Relaxed)
+        self.load.picks()
     }
 
     /// The moving average of the time of a call; `None` before the first has ended.
     pub fn latency(&self) -> Option<Duration> {
-        self.kept.load.latency().map(Duration::from_nanos)
+        self.load.latency().map(Duration::from_nanos)
+    }
+
+    /// Notes what the server says of its load, for [`Policy::WeightedRoundRobin`].
+    ///
+    /// [`Policy::WeightedRoundRobin`]: crate::Policy::WeightedRoundRobin
+    pub fn report(&self, now: Instant, report: &LoadReport) {
+        self.reports.note(self.common.nanos(now), report);
     }
 
     /// Returns the cost of a further call: the calls in flight, by their time, over the weight.
     /// `typical` stands for a latency that is not known yet. In a slow start a part of the calls
     /// finds it too expensive, whatever it has in flight.
     pub(crate) fn cost(&self, typical: u64) -> f64 {
-        let warmth = self.kept.warmth.load(Relaxed);
+        let warmth = self.warmth.load(Relaxed);
         if warmth < WARM && fastrand::u32(..WARM) >= warmth {
             return f64::INFINITY;
         }
-        let load = &self.kept.load;
-        let latency = load.latency().unwrap_or(typical).max(1);
-        let queue = f64::from(load.in_flight.load(Relaxed)) + 1.0;
-        queue * latency as f64 / f64::from(self.backend.weight)
+        let latency = self.load.latency().unwrap_or(typical).max(1);
+        let queue = f64::from(self.in_flight()) + 1.0;
+        queue * latency as f64 / f64::from(self.weight())
     }
 
     /// Its weight, less in a slow start.
     pub(crate) fn share(&self) -> f64 {
-        let warmth = f64::from(self.kept.warmth.load(Relaxed)) / f64::from(WARM);
-        f64::from(self.backend.weight) * warmth
+        let warmth = f64::from(self.warmth.load(Relaxed)) / f64::from(WARM);
+        f64::from(self.weight()) * warmth
     }
 
     pub(crate) fn enter(&self, now: u64, state: State) {
-        self.kept.state.store(state as u8, Relaxed);
-        self.kept.since.store(now, Relaxed);
+        self.state.store(state as u8, Relaxed);
+        self.since.store(now, Relaxed);
     }
 
     pub(crate) fn set_health(&self, health: Health) {
-        self.kept.health.store(health as u8, Relaxed);
+        self.health.store(health as u8, Relaxed);
     }
 
     /// Returns whether calls have to go elsewhere: it cannot be reached, or says that it is not
@@ -197,23 +216,18 @@ impl<T> Endpoint<T> {
         self.state() == State::Failed || self.health() == Health::Unhealthy
     }
 
-    /// The endpoint with what its registry says now.
-    pub(crate) fn changed(&self, backend: Backend) -> Self {
-        let kept = self.kept.clone();
-        Endpoint { backend, kept }
-    }
-
-    pub(crate) fn begin(&self) {
-        self.kept.load.begin();
-        if let Some(all) = &self.kept.common.in_flight {
-            all.fetch_add(1, Relaxed);
+    /// Counts a call; also among all calls in flight, if a policy asks for them.
+    pub(crate) fn begin(&self, is_counted: bool) {
+        self.load.begin();
+        if is_counted {
+            self.common.in_flight.fetch_add(1, Relaxed);
         }
     }
 
-    pub(crate) fn end(&self, now: Instant, began: Instant, outcome: Outcome) {
-        let Kept { common, load, .. } = &*self.kept;
-        if let Some(all) = &common.in_flight {
-            all.fetch_sub(1, Relaxed);
+    pub(crate) fn end(&self, now: Instant, began: Instant, is_counted: bool, outcome: Outcome) {
+        let Endpoint { common, load, .. } = self;
+        if is_counted {
+            common.in_flight.fetch_sub(1, Relaxed);
         }
         let took = now.saturating_duration_since(began);
         let looks = match load.end(common.nanos(now), took, outcome) {
@@ -222,7 +236,7 @@ impl<T> Endpoint<T> {
             Change::Measured => true,
             // Once, not at each further failure: where the endpoint may not be ejected, each look
             // would make a snapshot.
-            Change::FailedAgain(times) => times == common.in_a_row,
+            Change::FailedAgain(times) => times == common.in_a_row.load(Relaxed),
         };
         if looks {
             common.next_look.store(0, Relaxed);

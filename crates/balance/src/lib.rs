@@ -37,6 +37,8 @@ mod endpoint;
 mod load;
 mod outliers;
 mod policy;
+mod reports;
+mod shards;
 mod snapshot;
 mod subset;
 
@@ -47,6 +49,8 @@ pub use endpoint::{Endpoint, Health, State};
 pub use load::Outcome;
 pub use outliers::{FailurePercentage, Outliers, SuccessRate};
 pub use policy::{HashRing, LeastRequest, Policy, UnknownPolicy};
+pub use reports::{LoadReport, ReportedWeights};
+pub use shards::Shards;
 pub use subset::Subset;
 
 /// Hashes a key for [`Policy::RingHash`] and [`Policy::Maglev`], with XXH64, as gRPC and Envoy do.

@@ -27,17 +27,29 @@ pub(crate) enum Change {
 /// see one of them later than another.
 #[derive(Debug, Default)]
 pub(crate) struct Load {
-    pub(crate) in_flight: AtomicU32,
+    /// The calls in flight in the low bits, and above them the calls that have ended: a call that
+    /// succeeds writes one counter at each of its ends.
+    calls: AtomicU64,
     /// The moving average of the time of a call in nanoseconds; 0 as long as none has ended.
     latency: AtomicU64,
     /// When the average has changed, in nanoseconds of the balancer.
     measured: AtomicU64,
-    pub(crate) picks: AtomicU64,
-    /// Calls that ended since the last look of outlier detection.
-    pub(crate) succeeded: AtomicU32,
-    pub(crate) failed: AtomicU32,
+    /// Calls that ended without an answer since the last interval of outlier detection.
+    failed: AtomicU32,
+    abandoned: AtomicU32,
     /// Failures since the last success.
     pub(crate) in_a_row: AtomicU32,
+    /// The calls that had ended at the end of the last interval.
+    ended: AtomicU64,
+}
+
+/// A call that has ended, in the counter of calls.
+const ENDED: u64 = 1 << 24;
+
+/// The calls of an endpoint in an interval.
+pub(crate) struct Interval {
+    pub(crate) succeeded: u32,
+    pub(crate) failed: u32,
 }
 
 /// The part of a call in the average: of one that is slower than that, and of one that is not.
@@ -55,18 +67,40 @@ const UNKNOWN: Duration = Duration::from_millis(1);
 
 impl Load {
     pub(crate) fn begin(&self) {
-        self.in_flight.fetch_add(1, Relaxed);
-        self.picks.fetch_add(1, Relaxed);
+        self.calls.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn in_flight(&self) -> u32 {
+        (self.calls.load(Relaxed) % ENDED) as u32
+    }
+
+    /// The calls that have begun.
+    pub(crate) fn picks(&self) -> u64 {
+        let calls = self.calls.load(Relaxed);
+        calls / ENDED + calls % ENDED
+    }
+
+    /// Ends an interval of outlier detection.
+    pub(crate) fn end_interval(&self) -> Interval {
+        let ended = self.calls.load(Relaxed) / ENDED;
+        let all = ended.wrapping_sub(self.ended.swap(ended, Relaxed)) as u32;
+        let failed = self.failed.swap(0, Relaxed);
+        let abandoned = self.abandoned.swap(0, Relaxed);
+        Interval {
+            succeeded: all.saturating_sub(failed).saturating_sub(abandoned),
+            failed,
+        }
     }
 
     /// Notes the end of a call that took so long. Returns what it changes for the balancer.
     pub(crate) fn end(&self, now: u64, took: Duration, outcome: Outcome) -> Change {
-        self.in_flight.fetch_sub(1, Relaxed);
+        self.calls.fetch_add(ENDED - 1, Relaxed);
         let took = nanos(took);
         match outcome {
             Outcome::Succeeded => {
-                self.succeeded.fetch_add(1, Relaxed);
-                self.in_a_row.store(0, Relaxed);
+                if self.in_a_row.load(Relaxed) > 0 {
+                    self.in_a_row.store(0, Relaxed);
+                }
                 self.measure(now, took)
             }
             Outcome::Failed => {
@@ -76,7 +110,10 @@ impl Load {
                 self.set(now, took.max(doubled.min(nanos(LONGEST))));
                 Change::FailedAgain(self.in_a_row.fetch_add(1, Relaxed) + 1)
             }
-            Outcome::Abandoned => Change::None,
+            Outcome::Abandoned => {
+                self.abandoned.fetch_add(1, Relaxed);
+                Change::None
+            }
         }
     }
 
@@ -159,7 +196,7 @@ mod tests {
             }
             let millis = load.latency().map(|nanos| (nanos + 500_000) / 1_000_000);
             assert_eq!(millis, Some(*expected), "{calls:?}");
-            assert_eq!(load.in_flight.load(Relaxed), 0);
+            assert_eq!((load.in_flight(), load.picks()), (0, calls.len() as u64));
         }
     }
 

@@ -1,7 +1,7 @@
 //! Endpoints that fail more than others get no calls for a while (gRFC A50).
 
 use crate::Endpoint;
-use crate::load::nanos;
+use crate::load::{Interval, nanos};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -124,12 +124,11 @@ impl<T> Ejections<'_, T> {
         if endpoint.is_ejected() || !self.may_eject() || fastrand::u32(..100) >= chance {
             return;
         }
-        let kept = &endpoint.kept;
         // An endpoint that has a time of 0 is not ejected.
-        kept.ejected_at.store(self.now.max(1), Relaxed);
-        kept.ejections.fetch_add(1, Relaxed);
-        kept.ejected_ever.fetch_add(1, Relaxed);
-        kept.load.in_a_row.store(0, Relaxed);
+        endpoint.ejected_at.store(self.now.max(1), Relaxed);
+        endpoint.ejections.fetch_add(1, Relaxed);
+        endpoint.ejected_ever.fetch_add(1, Relaxed);
+        endpoint.load.in_a_row.store(0, Relaxed);
         self.ejected += 1;
     }
 }
@@ -140,7 +139,7 @@ impl Outliers {
         let most = self.consecutive_failures;
         let mut ejections = self.ejections(now, endpoints);
         for endpoint in endpoints {
-            if most > 0 && endpoint.kept.load.in_a_row.load(Relaxed) >= most {
+            if most > 0 && endpoint.load.in_a_row.load(Relaxed) >= most {
                 ejections.eject(endpoint, 100);
             }
         }
@@ -158,20 +157,16 @@ impl Outliers {
         }
         for endpoint in endpoints.iter().filter(|endpoint| !endpoint.is_ejected()) {
             let fewer = |ejections: u32| Some(ejections.saturating_sub(1));
-            let _ = endpoint
-                .kept
-                .ejections
-                .fetch_update(Relaxed, Relaxed, fewer);
+            let _ = endpoint.ejections.fetch_update(Relaxed, Relaxed, fewer);
         }
     }
 
     /// Takes back the endpoints whose time is over.
     pub(crate) fn take_back<T>(&self, now: u64, endpoints: &[Arc<Endpoint<T>>]) {
         for endpoint in endpoints.iter().filter(|endpoint| endpoint.is_ejected()) {
-            let kept = &endpoint.kept;
-            let since = kept.ejected_at.load(Relaxed);
-            if now.saturating_sub(since) >= self.time(kept.ejections.load(Relaxed)) {
-                kept.ejected_at.store(0, Relaxed);
+            let since = endpoint.ejected_at.load(Relaxed);
+            if now.saturating_sub(since) >= self.time(endpoint.ejections.load(Relaxed)) {
+                endpoint.ejected_at.store(0, Relaxed);
             }
         }
     }
@@ -197,13 +192,11 @@ impl Outliers {
 }
 
 fn count<T>(endpoint: &Endpoint<T>) -> Counted<'_, T> {
-    let load = &endpoint.kept.load;
-    let succeeded = f64::from(load.succeeded.swap(0, Relaxed));
-    let failed = f64::from(load.failed.swap(0, Relaxed));
+    let Interval { succeeded, failed } = endpoint.load.end_interval();
     Counted {
         endpoint,
-        succeeded,
-        total: succeeded + failed,
+        succeeded: f64::from(succeeded),
+        total: f64::from(succeeded) + f64::from(failed),
     }
 }
 

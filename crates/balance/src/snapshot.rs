@@ -1,6 +1,7 @@
 //! The endpoints that picks choose from.
 
 use crate::policy::{Endpoints, Hashed, Policy, Stride, least_request};
+use crate::reports;
 use crate::{Endpoint, Health, Settings, State};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -8,6 +9,7 @@ use std::sync::atomic::AtomicUsize;
 /// The list at one moment. A pick reads it; whoever changes something makes another one.
 #[derive(Debug)]
 pub(crate) struct Snapshot<T> {
+    pub(crate) settings: Arc<Settings>,
     /// The whole list, in the order of the name.
     pub(crate) all: Arc<Endpoints<T>>,
     /// Those that get calls.
@@ -28,8 +30,9 @@ struct HashedLevel<T> {
 }
 
 impl<T> Snapshot<T> {
-    pub(crate) fn empty() -> Self {
+    pub(crate) fn empty(settings: Settings) -> Self {
         Snapshot {
+            settings: Arc::new(settings),
             all: Arc::new([]),
             usable: Box::new([]),
             stride: None,
@@ -39,9 +42,14 @@ impl<T> Snapshot<T> {
     }
 
     /// The snapshot of a list; `before` is the one that it takes the place of.
-    pub(crate) fn new(settings: &Settings, all: Arc<Endpoints<T>>, before: &Snapshot<T>) -> Self {
-        let level = level(settings, &all);
-        let panics = panics(settings, &level);
+    pub(crate) fn new(
+        settings: Arc<Settings>,
+        now: u64,
+        all: Arc<Endpoints<T>>,
+        before: &Snapshot<T>,
+    ) -> Self {
+        let level = level(&settings, &all);
+        let panics = panics(&settings, &level);
         let is_usable =
             |endpoint: &Endpoint<T>| is_ready(endpoint) && (panics || !endpoint.is_ejected());
         let usable: Vec<_> = level
@@ -56,15 +64,17 @@ impl<T> Snapshot<T> {
             usable: level.iter().map(|endpoint| is_usable(endpoint)).collect(),
             level: level.into(),
         });
-        let stride = match settings.policy {
-            Policy::RoundRobin => Stride::new(&usable),
-            _ => None,
+        let shares: Vec<f64> = match &settings.policy {
+            Policy::RoundRobin => usable.iter().map(|endpoint| endpoint.share()).collect(),
+            Policy::WeightedRoundRobin(weights) => reports::shares(weights, now, &usable),
+            _ => Vec::new(),
         };
         Snapshot {
+            stride: Stride::new(&shares),
+            settings,
             typical: typical(&usable),
             usable: usable.into(),
             all,
-            stride,
             hashed,
         }
     }
@@ -72,7 +82,6 @@ impl<T> Snapshot<T> {
     /// Chooses an endpoint; `None` where none can be used.
     pub(crate) fn choose(
         &self,
-        policy: &Policy,
         turn: &AtomicUsize,
         key: Option<u64>,
         in_flight: Option<u32>,
@@ -87,7 +96,7 @@ impl<T> Snapshot<T> {
             let key = key.unwrap_or_else(|| fastrand::u64(..));
             return table.choose(key, level, in_flight, usable);
         }
-        match (policy, &self.stride) {
+        match (&self.settings.policy, &self.stride) {
             (_, _) if self.usable.is_empty() => None,
             (Policy::LeastRequest(settings), _) => {
                 least_request(*settings, &self.usable, self.typical)
@@ -101,6 +110,18 @@ impl<T> Snapshot<T> {
         }
     }
 
+    /// Returns whether an endpoint has as many calls as it may.
+    pub(crate) fn is_full(&self, endpoint: &Endpoint<T>) -> bool {
+        let max = self.settings.max_in_flight;
+        max.is_some_and(|max| endpoint.in_flight() >= max)
+    }
+
+    /// Returns the endpoint that has the most room for a call.
+    pub(crate) fn with_room(&self) -> Option<&Arc<Endpoint<T>>> {
+        let least = self.usable.iter().min_by_key(|one| one.in_flight());
+        least.filter(|endpoint| !self.is_full(endpoint))
+    }
+
     /// The number of endpoints that get calls.
     pub(crate) fn usable(&self) -> usize {
         self.usable.len()
@@ -110,7 +131,7 @@ impl<T> Snapshot<T> {
 /// Returns whether an endpoint can get calls, but for its ejection.
 fn is_ready<T>(endpoint: &Endpoint<T>) -> bool {
     let serves = endpoint.state() == State::Ready && endpoint.health() == Health::Healthy;
-    serves && endpoint.backend.weight > 0
+    serves && endpoint.weight() > 0
 }
 
 fn is_able<T>(endpoint: &Endpoint<T>) -> bool {
@@ -121,7 +142,7 @@ fn is_able<T>(endpoint: &Endpoint<T>) -> bool {
 /// ready; of the client's zone, as long as enough of those are ready.
 fn level<T>(settings: &Settings, all: &Endpoints<T>) -> Vec<Arc<Endpoint<T>>> {
     let able = |endpoint: &&Arc<Endpoint<T>>| is_able(endpoint);
-    let priority = |endpoint: &Arc<Endpoint<T>>| endpoint.backend.priority;
+    let priority = |endpoint: &Arc<Endpoint<T>>| endpoint.backend().priority;
     let first = |accepts: fn(&Endpoint<T>) -> bool| {
         let accepted = all.iter().filter(|endpoint| accepts(endpoint));
         accepted.map(priority).min()
@@ -131,7 +152,7 @@ fn level<T>(settings: &Settings, all: &Endpoints<T>) -> Vec<Arc<Endpoint<T>>> {
         .or_else(|| first(|_| true));
     let level: Vec<_> = all
         .iter()
-        .filter(|endpoint| Some(endpoint.backend.priority) == chosen)
+        .filter(|endpoint| Some(endpoint.backend().priority) == chosen)
         .cloned()
         .collect();
     let Some(zone) = &settings.zone else {
@@ -139,7 +160,7 @@ fn level<T>(settings: &Settings, all: &Endpoints<T>) -> Vec<Arc<Endpoint<T>>> {
     };
     let near: Vec<_> = level
         .iter()
-        .filter(|endpoint| endpoint.backend.zone.as_ref() == Some(zone))
+        .filter(|endpoint| endpoint.backend().zone.as_ref() == Some(zone))
         .cloned()
         .collect();
     let ready = near.iter().filter(able).count();
@@ -161,7 +182,7 @@ fn panics<T>(settings: &Settings, level: &Endpoints<T>) -> bool {
 fn typical<T>(endpoints: &Endpoints<T>) -> u64 {
     let known = endpoints
         .iter()
-        .filter_map(|endpoint| endpoint.kept.load.latency());
+        .filter_map(|endpoint| endpoint.load.latency());
     let (sum, count) = known.fold((0u128, 0u128), |(sum, count), latency| {
         (sum + u128::from(latency), count + 1)
     });

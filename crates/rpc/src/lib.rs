@@ -24,6 +24,7 @@ pub mod identity;
 mod incoming;
 mod intercept;
 mod link;
+mod load_reports;
 mod messages;
 mod method;
 mod mock;
@@ -86,6 +87,7 @@ pub use intercept::{
     CallEnd, CallHead, ClientCall, ClientInterceptor, Decision, DecisionFuture, Direction, Outcome,
     Response, ServerInterceptor, StreamItem,
 };
+pub use load_reports::LoadReports;
 pub use method::{Method, MethodTypes, ServiceDescriptor};
 pub use mock::Mock;
 pub use objects::ObjectRef;

@@ -13,7 +13,7 @@
 use clap::{Args, Parser};
 use dovetail::names::{HealthCheck, Policy, Registration};
 use dovetail::{
-    Call, Channel, Code, Context, HandlerFuture, Method, RetryPolicy, Server, Service,
+    Call, Channel, Code, Context, HandlerFuture, LoadReports, Method, RetryPolicy, Server, Service,
     ServiceDescriptor, Status, Wire, descriptor,
 };
 use std::collections::BTreeMap;
@@ -50,6 +50,9 @@ struct Client {
     wire: Wire,
     #[arg(long, default_value = "least_request")]
     policy: Policy,
+    /// gRPC's service config, in JSON
+    #[arg(long)]
+    service_config: Option<String>,
     /// Check the servers by gRPC's health checks
     #[arg(long)]
     health: bool,
@@ -76,6 +79,9 @@ struct Fleet {
     /// How many seconds the registry remembers it without a word
     #[arg(long, default_value_t = 10)]
     ttl: u64,
+    /// Report this part of its capacity as in use, with each answer over gRPC
+    #[arg(long)]
+    utilization: Option<f64>,
 }
 
 #[tokio::main]
@@ -110,7 +116,9 @@ async fn serve(fleet: Fleet) -> Result<(), Box<dyn Error>> {
     let listen = fleet.listen.clone();
     let registration = fleet.register.as_deref().map(Registration::new);
     let ttl = Duration::from_secs(fleet.ttl);
-    let mut server = Server::new().service(fleet);
+    let load = LoadReports::default();
+    load.set_utilization(fleet.utilization);
+    let mut server = Server::new().load_reports(&load).service(fleet);
     if let Some(registration) = registration.transpose()? {
         server = server.register(registration.ttl(ttl));
     }
@@ -129,6 +137,9 @@ async fn call(options: &Client) -> Result<(), Status> {
         .wire(options.wire)
         .policy(options.policy.clone())
         .retry(retries);
+    if let Some(config) = &options.service_config {
+        builder = builder.service_config(config)?;
+    }
     let ping = options.ping.as_deref().map(HealthCheck::method);
     if let Some(check) = ping.or(options.health.then(|| HealthCheck::health(""))) {
         builder = builder.health_check(check.every(Duration::from_millis(100)));

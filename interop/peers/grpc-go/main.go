@@ -1,4 +1,5 @@
-// The peer of gRPC's library for Go: gRPC's own interop cases, as that library ships them, behind the common command line.
+// The peer of gRPC's library for Go: gRPC's own interop cases, as that library ships them, behind the common command line; and
+// servers and a client of its weighted balancing.
 package main
 
 import (
@@ -20,6 +21,8 @@ func main() {
 		"server":       func(arguments []string) { server(parse(arguments)) },
 		"client":       func(arguments []string) { client(parse(arguments)) },
 		"case":         func(arguments []string) { run(arguments[0], peer{arguments[1], arguments[2]}) },
+		"reporting":    reporting,
+		"weighing":     weighing,
 	})
 }
 

@@ -32,8 +32,13 @@ impl Hashed {
         if !policy.is_hashed() {
             return None;
         }
-        let backends = endpoints.iter().map(|endpoint| endpoint.backend());
-        let members = backends.map(|backend| (&*backend.address, backend.weight));
+        let backends: Vec<_> = endpoints
+            .iter()
+            .map(|endpoint| endpoint.backend())
+            .collect();
+        let members = backends
+            .iter()
+            .map(|backend| (&*backend.address, backend.weight));
         let members: Vec<(&str, u32)> = members.collect();
         if let Some(before) = before
             && before.is_of(&members)

@@ -9,7 +9,7 @@ mod stride;
 pub(crate) use hashed::Hashed;
 pub(crate) use stride::Stride;
 
-use crate::Endpoint;
+use crate::{Endpoint, ReportedWeights};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -22,6 +22,9 @@ pub enum Policy {
     PickFirst,
     /// All in turn, by their weights.
     RoundRobin,
+    /// All in turn, by the load that they report with their answers (ORCA, gRFC A58), times their
+    /// weights. Equally as long as fewer than two report.
+    WeightedRoundRobin(ReportedWeights),
     /// Draws some endpoints at random, and chooses the one with the fewest calls in flight and the
     /// shortest latency.
     LeastRequest(LeastRequest),
@@ -40,6 +43,7 @@ impl Policy {
         match self {
             Policy::PickFirst => "pick_first",
             Policy::RoundRobin => "round_robin",
+            Policy::WeightedRoundRobin(_) => "weighted_round_robin",
             Policy::LeastRequest(_) => "least_request",
             Policy::RingHash(_) => "ring_hash",
             Policy::Maglev => "maglev",
@@ -48,10 +52,11 @@ impl Policy {
 
     /// The policies by name, each with its defaults.
     #[must_use]
-    pub fn all() -> [Policy; 5] {
+    pub fn all() -> [Policy; 6] {
         [
             Policy::PickFirst,
             Policy::RoundRobin,
+            Policy::WeightedRoundRobin(ReportedWeights::default()),
             Policy::LeastRequest(LeastRequest::default()),
             Policy::RingHash(HashRing::default()),
             Policy::Maglev,

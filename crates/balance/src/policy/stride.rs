@@ -1,6 +1,5 @@
 //! Weighted round robin without a lock: gRPC's static stride scheduler (gRFC A58).
 
-use super::Endpoints;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Weights in proportion to the largest one. In each round an endpoint is passed over as its weight
@@ -13,9 +12,8 @@ pub(crate) struct Stride {
 const LARGEST: usize = u16::MAX as usize;
 
 impl Stride {
-    /// `None` where all endpoints weigh the same, or all weigh nothing.
-    pub(crate) fn new<T>(endpoints: &Endpoints<T>) -> Option<Self> {
-        let shares: Vec<f64> = endpoints.iter().map(|endpoint| endpoint.share()).collect();
+    /// Takes the shares of endpoints; `None` if all are the same, or all are nothing.
+    pub(crate) fn new(shares: &[f64]) -> Option<Self> {
         let largest = shares.iter().copied().fold(0.0, f64::max);
         if largest == 0.0 || shares.iter().all(|share| *share == largest) {
             return None;

@@ -6,7 +6,8 @@ use std::time::Duration;
 fn interval(bed: &mut Bed, calls: u64, failing: &[u64]) {
     for call in 0..calls * failing.len() as u64 {
         let picked = bed.balancer.pick(bed.now, None, &[]).expect("an endpoint");
-        let address = &picked.backend().address;
+        let backend = picked.backend();
+        let address = &backend.address;
         let index = usize::from(address.as_bytes()[0] - b'a');
         let fails = call / failing.len() as u64 * 37 % 100 < failing[index];
         let outcome = if fails {

@@ -1,5 +1,7 @@
 use crate::fixture::*;
-use dovetail_balance::{Backend, HashRing, LeastRequest, Outcome, Policy, Settings, Subset};
+use dovetail_balance::{
+    Backend, HashRing, LeastRequest, LoadReport, Outcome, Policy, ReportedWeights, Settings, Subset,
+};
 use std::collections::BTreeSet;
 
 #[test]
@@ -43,6 +45,64 @@ fn calls_are_spread_by_weight() {
             assert!(count.abs_diff(*expected) <= most, "{what}");
         }
     }
+}
+
+#[test]
+fn calls_are_spread_by_reported_load() {
+    // Utilization, calls and errors of servers; the seconds since the first report; and of 1,200
+    // calls those for each server.
+    type Load = Option<(f64, f64, f64)>;
+    let busy = Some((0.9, 100.0, 0.0));
+    let idle = Some((0.3, 100.0, 0.0));
+    let failing = Some((0.5, 100.0, 50.0));
+    let sound = Some((0.5, 100.0, 0.0));
+    let nothing = Some((0.0, 0.0, 0.0));
+    let rows: &[([Load; 3], u64, [u64; 3])] = &[
+        ([busy, idle, idle], 11, [171, 514, 514]),
+        ([busy, idle, idle], 5, [400, 400, 400]),
+        ([busy, idle, idle], 200, [400, 400, 400]),
+        ([busy, idle, None], 11, [200, 600, 400]),
+        ([busy, idle, nothing], 11, [200, 600, 400]),
+        ([busy, None, None], 11, [400, 400, 400]),
+        ([failing, sound, sound], 11, [240, 480, 480]),
+    ];
+    for (loads, seconds, expected) in rows {
+        let reported = Policy::WeightedRoundRobin(ReportedWeights::default());
+        let mut bed = Bed::ready(policy(reported), servers(3));
+        let all = bed.balancer.endpoints();
+        for (endpoint, load) in all.iter().zip(loads) {
+            if let Some((utilization, calls, errors)) = load {
+                endpoint.report(bed.now, &LoadReport::new(*utilization, *calls, *errors));
+            }
+        }
+        bed.pass(millis(1000 * seconds));
+        let counts = bed.spread(1200);
+        for (endpoint, expected) in all.iter().zip(expected) {
+            let count = counts.get(&endpoint.backend().address).copied();
+            let off = count.unwrap_or_default().abs_diff(*expected);
+            assert!(off <= 12, "{loads:?} after {seconds} s: {counts:?}");
+        }
+    }
+}
+
+#[test]
+fn settings_change_while_calls_are_in_flight() {
+    let bed = Bed::ready(policy(Policy::RoundRobin), servers(2));
+    let balancer = &bed.balancer;
+    let pick = || balancer.pick(bed.now, Some(1), &[]).expect("an endpoint");
+    let before = pick();
+    let hashed = Policy::RingHash(HashRing::default());
+    balancer.set_settings(bed.now, policy(hashed));
+    let during: Vec<_> = (0..2).map(|_| pick()).collect();
+    // One call began before all calls were counted, and ends without being counted twice.
+    before.done(bed.now, Outcome::Succeeded);
+    balancer.set_settings(bed.now, policy(Policy::PickFirst));
+    for picked in during {
+        picked.done(bed.now, Outcome::Succeeded);
+    }
+    assert_eq!(pick().backend().address, "s0");
+    let all = balancer.endpoints();
+    assert_eq!(all.iter().map(|one| one.picks()).sum::<u64>(), 4);
 }
 
 trait IntoPolicy {

@@ -164,7 +164,7 @@ impl Channel {
 
     fn resolved_by_any(resolver: Arc<dyn Resolver>) -> ChannelBuilder {
         let target = Target::Name(resolver);
-        let options = Options::default();
+        let options = Options::of_name();
         ChannelBuilder { target, options }
     }
 
@@ -228,7 +228,8 @@ impl Channel {
         )?;
         let limit = nested.limit(self.options.timeout);
         let late = || too_late(method.name, limit, Execution::NotSent);
-        let mut retries = Retries::new(&self.options, None, false);
+        let policies = self.options.policies.current();
+        let mut retries = Retries::new(&self.options, &policies, None, false);
         loop {
             let choice = retries.choice(&self.outgoing(method, &params));
             let visit = in_time(limit, self.link(&choice)).await;
@@ -296,9 +297,9 @@ impl Channel {
         let late = || too_late(method.name, limit, Execution::MayHaveRun);
         let opened = in_time(limit, async {
             let outgoing = self.outgoing(method, &params);
-            let policy = self.options.policies.of(&outgoing);
-            let policy = policy.map(|policy| &**policy);
-            let mut retries = Retries::new(&self.options, policy, method.idempotent);
+            let policies = self.options.policies.current();
+            let policy = policies.of(&outgoing).map(|policy| &**policy);
+            let mut retries = Retries::new(&self.options, &policies, policy, method.idempotent);
             loop {
                 let result = O::Result::when_absent().is_none();
                 let call = self
@@ -359,7 +360,8 @@ impl Channel {
         )?;
         let limit = nested.limit(self.options.timeout);
         let late = || too_late(method.name, limit, Execution::NotSent);
-        let mut once = Retries::new(&self.options, None, false);
+        let policies = self.options.policies.current();
+        let mut once = Retries::new(&self.options, &policies, None, false);
         let opened = in_time(limit, self.open(method, params, result, &nested, &mut once)).await;
         let opened = opened.unwrap_or_else(|_| Err(late()));
         nested.done(&opened);

@@ -150,6 +150,14 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Makes the options of a channel to a name.
+    pub(super) fn of_name() -> Self {
+        Options {
+            policies: Policies::of_name(),
+            ..Options::default()
+        }
+    }
+
     /// The identity of a call by this name.
     pub(super) fn callee<'a>(
         &'a self,
@@ -295,7 +303,7 @@ macro_rules! handle {
         }
 
         fn outgoing<'a, P>(&'a self, method: &'static Method, params: &'a P) -> Outgoing<'a, P> {
-            self.options.policies.limited(Outgoing {
+            self.options.policies.current().limited(Outgoing {
                 method: Some(method),
                 oneway: method.kind.is_oneway(),
                 timeout: match method.kind.streams() {

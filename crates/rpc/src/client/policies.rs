@@ -5,7 +5,9 @@ use super::outgoing::Outgoing;
 use crate::Code;
 use crate::context::CallInfo;
 use crate::intercept::Scope;
+use arc_swap::ArcSwapOption;
 use dovetail_balance::Budget;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -150,9 +152,55 @@ pub(crate) struct Policies {
     places: Vec<(Scope, Arc<CallPolicy>)>,
     /// Shared by all handles of a channel.
     pub(crate) budget: Arc<Budget>,
+    /// The policies that the channel's name gives, once it has given any. They count in place of
+    /// these.
+    named: Option<Arc<ArcSwapOption<Policies>>>,
+}
+
+/// The policies that count for a call.
+pub(super) enum CurrentPolicies<'a> {
+    Own(&'a Policies),
+    Named(Arc<Policies>),
+}
+
+impl Deref for CurrentPolicies<'_> {
+    type Target = Policies;
+
+    fn deref(&self) -> &Policies {
+        match self {
+            CurrentPolicies::Own(policies) => policies,
+            CurrentPolicies::Named(policies) => policies,
+        }
+    }
 }
 
 impl Policies {
+    /// Makes the policies of a channel to a name, which may give others.
+    pub(super) fn of_name() -> Self {
+        Policies {
+            named: Some(Arc::default()),
+            ..Policies::default()
+        }
+    }
+
+    /// Gives the policies of the name; `None` if it gives none.
+    pub(super) fn give(&self, policies: Option<Policies>) {
+        if let Some(named) = &self.named {
+            // Without a place for others, which would be this one.
+            let alone = |policies| Policies {
+                named: None,
+                ..policies
+            };
+            named.store(policies.map(alone).map(Arc::new));
+        }
+    }
+
+    /// Returns the policies that count now.
+    pub(super) fn current(&self) -> CurrentPolicies<'_> {
+        let given = self.named.as_ref().and_then(|named| named.load_full());
+        given.map_or(CurrentPolicies::Own(self), CurrentPolicies::Named)
+    }
+
     /// Changes what counts at a place: `shop.v1.Orders`, `shop.v1.Orders/place`, or all calls for
     /// an empty one.
     pub(crate) fn change(&mut self, place: &str, change: impl FnOnce(&mut CallPolicy)) {
@@ -213,5 +261,30 @@ impl KeyOf {
             })?,
             KeyOf::Value(value) => Some(*value),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn policies_of_the_name_count_first() {
+        let own = Policies::of_name();
+        let attempts = || {
+            let policies = own.current();
+            let retry = policies.idempotent.as_ref();
+            retry.map(|retry| retry.attempts)
+        };
+        assert_eq!(attempts(), None);
+        let given = Policies {
+            idempotent: Some(Arc::new(RetryPolicy::of(7))),
+            ..own.clone()
+        };
+        // All handles of a channel see them.
+        own.clone().give(Some(given));
+        assert_eq!(attempts(), Some(7));
+        own.give(None);
+        assert_eq!(attempts(), None);
     }
 }

@@ -1,6 +1,6 @@
 use super::options::Options;
 use super::outgoing::Outgoing;
-use super::policies::{CallPolicy, RetryPolicy};
+use super::policies::{CallPolicy, Policies, RetryPolicy};
 use super::servers::Choice;
 use crate::{Code, Execution, Status, clock};
 use dovetail_protocol::Headers;
@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 /// Decides whether a call that failed is tried again, on a connection that is not known to be lost.
 pub(super) struct Retries<'a> {
     options: &'a Options,
+    policies: &'a Policies,
     /// The contract says that running twice is as good as once.
     idempotent: bool,
     /// Says when a call that may have run is tried again.
@@ -32,13 +33,14 @@ pub(super) struct Retries<'a> {
 }
 
 impl<'a> Retries<'a> {
-    /// `policy` is what counts for the service or the method.
+    /// `policies` are those that count now, `policy` is that of the service or the method.
     pub(super) fn new(
         options: &'a Options,
+        policies: &'a Policies,
         policy: Option<&'a CallPolicy>,
         idempotent: bool,
     ) -> Self {
-        let everywhere = options.policies.idempotent.as_deref();
+        let everywhere = policies.idempotent.as_deref();
         let waits = policy.and_then(|policy| policy.wait_for_ready);
         let policy = match policy {
             Some(policy) => policy.retry.as_ref(),
@@ -46,6 +48,7 @@ impl<'a> Retries<'a> {
         };
         Retries {
             options,
+            policies,
             idempotent,
             policy,
             waits: waits.unwrap_or(options.wait_for_ready),
@@ -88,6 +91,11 @@ impl<'a> Retries<'a> {
         self.servers.extend(servers);
     }
 
+    /// Notes that the call has succeeded.
+    pub(super) fn succeeded(&self) {
+        self.policies.budget.succeeded();
+    }
+
     /// Returns the pause before another attempt; `None` where that could do harm, or is of no use
     /// any longer. A call that was not sent was stopped by the end of another call's connection, so
     /// callers do not go round in circles.
@@ -127,7 +135,7 @@ impl<'a> Retries<'a> {
             return None;
         }
         self.failed += 1;
-        let affordable = self.options.policies.budget.failed();
+        let affordable = self.policies.budget.failed();
         let pause = status.retry_after();
         let pause = pause.unwrap_or_else(|| policy.pause(self.failed));
         (affordable && self.failed < policy.attempts).then_some(pause)
@@ -139,7 +147,7 @@ impl<'a> Retries<'a> {
         let (before, waited) = self.pushed_back;
         let waited = waited.saturating_add(after);
         self.pushed_back = (before + 1, waited);
-        let affordable = self.options.policies.budget.failed();
+        let affordable = self.policies.budget.failed();
         let waits = before < self.options.pushbacks && waited < self.options.timeout;
         (waits && affordable).then_some(after)
     }
@@ -188,7 +196,7 @@ mod tests {
             ..Options::default()
         };
         for (said, execution, expected) in rows {
-            let mut retries = Retries::new(&options, None, false);
+            let mut retries = Retries::new(&options, &options.policies, None, false);
             let pauses = said.iter().map(|after| {
                 let status = Status::new(Code::ResourceExhausted, "").with_execution(*execution);
                 retries.pause(&status.with_retry_after(*after))
@@ -234,7 +242,7 @@ mod tests {
                 connect_wait: *connect_wait,
                 ..Options::default()
             };
-            let mut retries = Retries::new(&options, None, *idempotent);
+            let mut retries = Retries::new(&options, &options.policies, None, *idempotent);
             let pauses: Vec<_> = failures
                 .iter()
                 .map(|(code, execution)| {
@@ -271,7 +279,7 @@ mod tests {
                 options.policies.idempotent = Some(policy.clone().into());
             }
             let at_method = at_method.then_some(&call_policy);
-            let mut retries = Retries::new(&options, at_method, *idempotent);
+            let mut retries = Retries::new(&options, &options.policies, at_method, *idempotent);
             let again = failures.iter().filter(|(code, execution)| {
                 let status = Status::new(*code, "").with_execution(*execution);
                 retries.pause(&status).is_some()
@@ -289,7 +297,7 @@ mod tests {
         };
         let status = Status::new(Code::Unavailable, "").with_execution(Execution::Finished);
         let again = |_: &usize| {
-            let mut retries = Retries::new(&options, Some(&policy), false);
+            let mut retries = Retries::new(&options, &options.policies, Some(&policy), false);
             retries.pause(&status).is_some()
         };
         assert_eq!((0..1000).filter(again).count(), 49);

@@ -8,7 +8,7 @@ use super::servers::HealthCheck;
 use crate::{Code, Status};
 use dovetail_balance::{
     Budget, BudgetSettings, FailurePercentage, HashRing, LeastRequest, Outliers, Policy,
-    SuccessRate,
+    ReportedWeights, SuccessRate,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -89,6 +89,15 @@ struct RetryThrottling {
 struct Ring {
     min_ring_size: Option<usize>,
     max_ring_size: Option<usize>,
+}
+
+/// Reports out of band are not asked for: `enableOobLoadReport` is passed over.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Weights {
+    blackout_period: Option<String>,
+    weight_expiration_period: Option<String>,
+    error_utilization_penalty: Option<f64>,
 }
 
 #[derive(Default, Deserialize)]
@@ -177,7 +186,11 @@ fn balance(list: &[serde_json::Map<String, Value>], options: &mut Options) -> Re
         let settings = (*settings).clone();
         options.balance.policy = match name.as_str() {
             "pick_first" => Policy::PickFirst,
-            "round_robin" | "weighted_round_robin" => Policy::RoundRobin,
+            "round_robin" => Policy::RoundRobin,
+            "weighted_round_robin" => {
+                let weights: Weights = serde_json::from_value(settings).map_err(located)?;
+                Policy::WeightedRoundRobin(weights.settings()?)
+            }
             "least_request" | "least_request_experimental" => {
                 let least: Least = serde_json::from_value(settings).map_err(located)?;
                 // A choice of more than ten costs more than it helps (gRFC A48).
@@ -212,6 +225,26 @@ impl Ring {
         // gRPC's has no bound.
         ring.bounded_load = 0.0;
         ring
+    }
+}
+
+impl Weights {
+    fn settings(self) -> Read<ReportedWeights> {
+        let mut weights = ReportedWeights::default();
+        if let Some(text) = self.blackout_period {
+            weights.blackout = duration(&text)?;
+        }
+        if let Some(text) = self.weight_expiration_period {
+            weights.expiration = duration(&text)?;
+        }
+        match self.error_utilization_penalty {
+            Some(penalty) if penalty < 0.0 => {
+                return Err("errorUtilizationPenalty is not below 0".to_owned());
+            }
+            Some(penalty) => weights.error_penalty = penalty,
+            None => {}
+        }
+        Ok(weights)
     }
 }
 
@@ -396,6 +429,8 @@ mod tests {
 
     #[test]
     fn policies_are_the_first_that_is_known() {
+        let mut soon = ReportedWeights::default();
+        soon.blackout = Duration::from_secs(1);
         let rows: &[(&str, Policy)] = &[
             (r#"[{"round_robin":{}}]"#, Policy::RoundRobin),
             (
@@ -409,6 +444,10 @@ mod tests {
             (
                 r#"[{"outlier_detection_experimental":{"childPolicy":[{"round_robin":{}}]}}]"#,
                 Policy::RoundRobin,
+            ),
+            (
+                r#"[{"weighted_round_robin":{"blackoutPeriod":"1s","enableOobLoadReport":true}}]"#,
+                Policy::WeightedRoundRobin(soon),
             ),
         ];
         for (list, expected) in rows {

@@ -47,13 +47,17 @@ fn policy(channel: &mut ChannelSettings, name: &'static str) {
 }
 
 /// Reads a way to check servers: the health checks of gRPC, of a service or of the server as a
-/// whole, or a method.
+/// whole, a method, or a connection.
 fn health_check(channel: &mut ChannelSettings, text: String) -> Result<(), String> {
     let check = match text.split_once(':') {
         Some(("health", service)) => HealthCheck::health(service),
         Some(("method", name)) if !name.is_empty() => HealthCheck::method(name),
         None if text == "health" => HealthCheck::health(""),
-        _ => return Err("a check is `health`, `health:SERVICE` or `method:NAME`".to_owned()),
+        None if text == "connection" => HealthCheck::connection(),
+        _ => {
+            let known = "`health`, `health:SERVICE`, `method:NAME` or `connection`";
+            return Err(format!("a check is {known}"));
+        }
     };
     channel.health_check = Some(check);
     Ok(())
@@ -66,6 +70,7 @@ const POLICIES: &[&str] = &[
     "pick_first",
     "ring_hash",
     "round_robin",
+    "weighted_round_robin",
 ];
 
 fn wire(channel: &mut ChannelSettings, text: String) -> Result<(), String> {
@@ -163,7 +168,7 @@ pub(super) const SECTIONS: &[Section<ChannelSettings>] = &[Section {
         Key::new(
             "health-check",
             "none",
-            "Servers get calls once a check goes well: `health` or `health:shop.v1.Stock` for gRPC's health checks, `method:ping` for a method without parameters.",
+            "Servers get calls once a check goes well: `health` or `health:shop.v1.Stock` for gRPC's health checks, `method:ping` for a method without parameters, `connection` for servers that only have to accept one.",
             Set::Text(health_check),
         ),
         Key::new(

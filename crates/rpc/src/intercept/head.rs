@@ -101,6 +101,12 @@ impl<'a> CallHead<'a> {
         self.call.context().set_header(name, value)
     }
 
+    /// Adds a header that is sent behind the answer, as
+    /// [`Context::set_trailer`](crate::Context::set_trailer) does.
+    pub fn add_response_trailer(&self, name: &str, value: impl Into<Bytes>) -> Result<(), Status> {
+        self.call.context().set_trailer(name, value)
+    }
+
     /// Returns when the call must have been answered.
     pub fn deadline(&self) -> Option<Instant> {
         self.info().deadline

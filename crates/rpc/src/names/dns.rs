@@ -1,10 +1,12 @@
+#[cfg(feature = "service-config")]
+use super::dns_config::ConfigClient;
 use super::{Resolution, Resolver, Updates};
 use dovetail_balance::Backend;
 use hickory_resolver::TokioResolver;
 use hickory_resolver::config::{NameServerConfig, ResolverConfig};
 use hickory_resolver::lookup::Lookup;
 use hickory_resolver::net::runtime::TokioRuntimeProvider;
-use hickory_resolver::proto::rr::RData;
+use hickory_resolver::proto::rr::{RData, Record};
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
@@ -23,7 +25,13 @@ pub(super) struct Dns {
     host: String,
     /// `None` where the records have ports.
     port: Option<u16>,
+    #[cfg(feature = "service-config")]
+    client: ConfigClient,
 }
+
+/// The time that the look for a service config may take, which most names do not have.
+#[cfg(feature = "service-config")]
+const CONFIG_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Servers, and the instant until which that is known.
 type Found = (Vec<Backend>, Instant);
@@ -56,6 +64,8 @@ impl Dns {
             server,
             host: host.trim_matches(['[', ']']).to_owned(),
             port,
+            #[cfg(feature = "service-config")]
+            client: ConfigClient::new(),
         })
     }
 
@@ -95,6 +105,32 @@ impl Dns {
         let found = resolver.lookup_ip(host).await;
         let found = found.map_err(|error| error.to_string())?;
         Ok((found.iter().collect(), found.valid_until()))
+    }
+
+    /// Looks for the service config of the host. An error if that could not be found out.
+    #[cfg(feature = "service-config")]
+    async fn service_config(&self, resolver: &TokioResolver) -> Result<Option<String>, String> {
+        if self.host.parse::<IpAddr>().is_ok() {
+            return Ok(None);
+        }
+        let name = format!("_grpc_config.{}", self.host);
+        let looked = tokio::time::timeout(CONFIG_TIMEOUT, resolver.txt_lookup(name)).await;
+        let found = match looked.map_err(|late| late.to_string())? {
+            Ok(found) => found,
+            Err(error) if error.is_no_records_found() => return Ok(None),
+            Err(error) => return Err(error.to_string()),
+        };
+        let text = |record: &Record| match &record.data {
+            RData::TXT(text) => Some(String::from_utf8_lossy(&text.txt_data.concat()).into_owned()),
+            _ => None,
+        };
+        let records: Vec<_> = found.answers().iter().filter_map(text).collect();
+        self.client.choose(&records)
+    }
+
+    #[cfg(not(feature = "service-config"))]
+    async fn service_config(&self, _: &TokioResolver) -> Result<Option<String>, String> {
+        Ok(None)
     }
 
     /// Servers by SRV records: each names a host and a port, with a priority and a weight.
@@ -153,7 +189,7 @@ impl Resolver for Dns {
             Ok(runtime) => runtime,
             Err(error) => return updates.failed(error),
         };
-        let mut resolver = None;
+        let (mut resolver, mut config) = (None, None);
         loop {
             let made = match resolver.take() {
                 Some(resolver) => Ok(resolver),
@@ -161,14 +197,21 @@ impl Resolver for Dns {
                 None => self.resolver(),
             };
             let found = made.and_then(|made| {
-                let found = runtime.block_on(self.find(&made));
+                let both = async { tokio::join!(self.find(&made), self.service_config(&made)) };
+                let (found, configured) = runtime.block_on(both);
                 made.clear_cache();
                 resolver = Some(made);
+                // A look that fails says nothing: the last config stays.
+                config = configured.unwrap_or_else(|_| config.take());
                 found
             });
             let pause = match found {
                 Ok((servers, until)) => {
-                    updates.found(Resolution::of(servers));
+                    let service_config = config.clone();
+                    updates.found(Resolution {
+                        service_config,
+                        ..Resolution::of(servers)
+                    });
                     until.saturating_duration_since(Instant::now())
                 }
                 Err(why) => {

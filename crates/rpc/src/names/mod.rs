@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `tcp://10.0.0.1:9090,tcp://10.0.0.2:9090` | these |
 //! | `file:///etc/orders.servers` | those of a file, which is read again when it changes: one address on a line, with `weight=2`, `priority=1`, `zone=eu` and `version=1.4` behind it |
-//! | `dns:///orders.example.com:9090` | all addresses of the host, as long as their records say (A and AAAA; feature `dns`) |
+//! | `dns:///orders.example.com:9090` | all addresses of the host, as long as their records say (A and AAAA; feature `dns`), called as the TXT record of `_grpc_config.orders.example.com` says, if there is one (gRFC A2) |
 //! | `dns:///_orders._tcp.example.com` | those of the service's records, with their priorities and weights (SRV) |
 //! | `dns://10.0.0.53:53/orders:9090` | the same, by asking this server |
 //! | `etcd://10.0.0.1:2379/services/orders` | those that are registered below a prefix of [`Etcd`] (feature `etcd`) |
@@ -22,6 +22,8 @@
 mod consul;
 #[cfg(feature = "dns")]
 mod dns;
+#[cfg(all(feature = "dns", feature = "service-config"))]
+mod dns_config;
 #[cfg(any(feature = "etcd", feature = "zookeeper"))]
 mod entry;
 #[cfg(feature = "etcd")]
@@ -47,7 +49,7 @@ pub use crate::client::HealthCheck;
 pub use consul::Consul;
 pub use dovetail_balance::{
     Backend, BudgetSettings, FailurePercentage, HashRing, Health, LeastRequest, Outliers, Policy,
-    State, Subset, SuccessRate,
+    ReportedWeights, State, Subset, SuccessRate,
 };
 #[cfg(feature = "etcd")]
 pub use etcd::Etcd;
@@ -114,7 +116,9 @@ pub trait Resolver: Send + Sync + 'static {
 pub struct Resolution {
     /// The servers.
     pub backends: Vec<Backend>,
-    /// How to call them, as gRPC's service config says in JSON. Default: as the channel says.
+    /// How to call them, as gRPC's service config says in JSON (feature `service-config`). It
+    /// counts before the settings of the channel's builder, which count where it says nothing, and
+    /// when a later resolution has none. One that cannot be used changes nothing.
     pub service_config: Option<String>,
 }
 

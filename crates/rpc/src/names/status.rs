@@ -29,7 +29,7 @@ pub struct BackendStatus {
 impl BackendStatus {
     pub(crate) fn of<T>(endpoint: &Endpoint<T>, failure: Option<Status>) -> Self {
         BackendStatus {
-            backend: endpoint.backend().clone(),
+            backend: Backend::clone(&endpoint.backend()),
             state: endpoint.state(),
             health: endpoint.health(),
             failure,

@@ -48,6 +48,7 @@ use crate::admin::Admin;
 use crate::functions::{Bound, Function};
 use crate::identity::{Authentication, Identify, Permissions, Session};
 use crate::intercept::{Interceptors, ServerInterceptor};
+use crate::load_reports::LoadReports;
 use crate::names::Registration;
 use crate::reflection::Described;
 use crate::sessions::{AnySessions, SessionService, Sessions};
@@ -441,6 +442,11 @@ impl Server {
     pub fn access_log(mut self, log: &AccessLog) -> Self {
         self.interceptors.add_first(Arc::new(log.clone()));
         self
+    }
+
+    /// Reports the load of the server with its answers over gRPC. Default: not at all.
+    pub fn load_reports(self, reports: &LoadReports) -> Self {
+        self.intercept(reports.clone())
     }
 
     /// Answers `GET /metrics` with these statistics in the text format of Prometheus, to everybody

@@ -8,9 +8,9 @@
 //! ```
 
 mod cell;
+mod cells;
 mod histogram;
 mod prometheus;
-mod shards;
 mod snapshot;
 
 pub use histogram::Histogram;
@@ -24,7 +24,7 @@ use crate::{
     CallEnd, CallHead, Context, Decision, Outcome, ServerInterceptor, ServiceDescriptor, Status,
 };
 use cell::Cell;
-use shards::Shards;
+use cells::MethodCells;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -64,7 +64,7 @@ pub struct Statistics(Arc<Inner>);
 
 #[derive(Default)]
 struct Inner {
-    shards: OnceLock<Shards>,
+    methods: OnceLock<MethodCells>,
     server: OnceLock<Observer>,
 }
 
@@ -81,9 +81,9 @@ impl Statistics {
 
     /// Returns the sums of everything that was counted so far.
     pub fn snapshot(&self) -> Snapshot {
-        let shards = self.0.shards.get();
+        let methods = self.0.methods.get();
         Snapshot {
-            methods: shards.map(Shards::methods).unwrap_or_default(),
+            methods: methods.map(MethodCells::methods).unwrap_or_default(),
             counters: self
                 .0
                 .server
@@ -101,7 +101,7 @@ impl Statistics {
     }
 
     fn cell(&self, call: &Context) -> Option<&Cell> {
-        self.0.shards.get()?.cell(call)
+        self.0.methods.get()?.cell(call)
     }
 }
 
@@ -113,7 +113,7 @@ impl fmt::Debug for Statistics {
 
 impl ServerInterceptor for Statistics {
     fn start(&mut self, services: &[&'static ServiceDescriptor]) -> Result<(), Status> {
-        self.0.shards.get_or_init(|| Shards::new(services));
+        self.0.methods.get_or_init(|| MethodCells::new(services));
         Ok(())
     }
 

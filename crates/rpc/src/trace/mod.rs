@@ -21,6 +21,7 @@ pub use recent::Recent;
 pub use span::{Span, SpanKind, SpanRecorder};
 
 pub(crate) use context::{B3, TRACEPARENT};
+pub(crate) use span::is_error;
 
 use crate::{
     CallEnd, CallHead, ClientCall, ClientInterceptor, Context, Decision, Outcome,

@@ -85,7 +85,7 @@ pub(super) fn began(elapsed: Duration) -> SystemTime {
     now.checked_sub(elapsed).unwrap_or(now)
 }
 
-pub(super) fn is_error(kind: SpanKind, code: Option<Code>) -> bool {
+pub(crate) fn is_error(kind: SpanKind, code: Option<Code>) -> bool {
     match (kind, code) {
         (_, None) => false,
         (SpanKind::Client, Some(_)) => true,

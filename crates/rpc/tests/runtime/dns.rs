@@ -5,7 +5,7 @@ use crate::fixture::*;
 use dovetail::names::Policy;
 use dovetail::{Model, Running, Server, blocking};
 use hickory_resolver::proto::op::{Message, OpCode, ResponseCode};
-use hickory_resolver::proto::rr::rdata::{A, SRV};
+use hickory_resolver::proto::rr::rdata::{A, SRV, TXT};
 use hickory_resolver::proto::rr::{Name, RData, Record, RecordType};
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, UdpSocket};
@@ -63,6 +63,7 @@ fn answer(asked: &Message, answers: &Answers) -> Option<Message> {
     let query = asked.queries.first()?;
     let kind = |data: &RData| match data {
         RData::A(_) => RecordType::A,
+        RData::TXT(_) => RecordType::TXT,
         _ => RecordType::SRV,
     };
     match answers {
@@ -150,6 +151,64 @@ fn addresses_of_a_host_are_followed() {
         assert!(echo(&channel, 4).is_ok());
         known(&channel) == of(&[1])
     });
+}
+
+/// A config in a TXT record counts before the settings of the builder, which counts again once it
+/// is gone.
+#[cfg(feature = "service-config")]
+#[test]
+fn service_configs_of_a_host_are_followed() {
+    let (servers, port) = servers(2);
+    let names = NameServer::start();
+    let config = |text: &str| {
+        let text = TXT::new(vec![format!("grpc_config={text}")]);
+        ("_grpc_config.orders.test.", RData::TXT(text))
+    };
+    let policy = |name: &str| {
+        let balance = format!(r#"{{"loadBalancingConfig":[{{"{name}":{{}}}}]}}"#);
+        config(&format!(r#"[{{"serviceConfig":{balance}}}]"#))
+    };
+    let says = |config: Option<(&'static str, RData)>| {
+        let mut records = host("orders.test.", &[1, 2]);
+        records.extend(config);
+        names.says(Answers::Records(records));
+    };
+    says(Some(policy("pick_first")));
+    let channel = names.channel(&format!("orders.test:{port}"));
+    until("the host is found", || echo(&channel, 1).is_ok());
+    // Returns the number of servers that get calls.
+    let called = || {
+        let calls = || servers.iter().map(|one| one.counters().calls);
+        let before: Vec<_> = calls().collect();
+        assert!((0..10).all(|number| echo(&channel, number).is_ok()));
+        calls()
+            .zip(before)
+            .filter(|(now, before)| now > before)
+            .count()
+    };
+    assert_eq!(called(), 1);
+    says(Some(policy("round_robin")));
+    until("calls go to both", || called() == 2);
+    says(Some(policy("pick_first")));
+    until("calls go to one again", || called() == 1);
+    // A config that cannot be read, or used, changes nothing; the second one is said.
+    says(Some(config("[{")));
+    thread::sleep(Duration::from_millis(1500));
+    assert_eq!(called(), 1);
+    says(Some(config(
+        r#"[{"serviceConfig":{"methodConfig":[{"timeout":"soon"}]}}]"#,
+    )));
+    let failures = || {
+        dovetail::names::channels()
+            .into_iter()
+            .filter_map(|one| one.failure)
+    };
+    until("it is said", || {
+        failures().any(|why| why.contains("`soon` is no time"))
+    });
+    assert_eq!(called(), 1);
+    says(None);
+    until("the builder's policy counts", || called() == 2);
 }
 
 #[test]

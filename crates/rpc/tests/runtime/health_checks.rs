@@ -4,10 +4,13 @@ use crate::fixture::*;
 use dovetail::names::{HealthCheck, Policy, State};
 use dovetail::{
     Call, Channel, Code, Context, HandlerFuture, Health, Method, Model, Running, Server, Service,
-    ServiceDescriptor, Status, blocking, descriptor, names,
+    ServiceDescriptor, Status, Wire, blocking, descriptor, names,
 };
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
 use std::time::Duration;
 
 const WIRES: &[&str] = &["dovetail", "grpc", "binary+framed", "msgpack-rpc"];
@@ -184,6 +187,74 @@ async fn async_channels_check_too() {
     }
 }
 
+/// A stock server of msgpack-rpc, which knows no checks: it answers each call with a number.
+struct Raw(Arc<TcpListener>);
+
+impl Raw {
+    fn start(number: u8) -> Self {
+        let listener = Arc::new(TcpListener::bind("127.0.0.1:0").unwrap());
+        let accepting = listener.clone();
+        thread::spawn(move || {
+            while let Ok((mut stream, _)) = accepting.accept() {
+                thread::spawn(move || {
+                    let mut request = [0; 64];
+                    while stream.read(&mut request).is_ok_and(|length| length > 0) {
+                        let answer = [0x94, 1, request[2], 0xc0, number];
+                        stream.write_all(&answer).unwrap();
+                    }
+                });
+            }
+        });
+        Raw(listener)
+    }
+
+    fn address(&self) -> String {
+        format!("tcp://{}", self.0.local_addr().unwrap())
+    }
+
+    /// Accepts no further connections. Those that are open go on.
+    fn close(&self) {
+        let socket = socket2::SockRef::from(&*self.0);
+        socket.shutdown(Shutdown::Both).unwrap();
+    }
+}
+
+fn connection() -> HealthCheck {
+    let check = HealthCheck::connection();
+    check.every(Duration::from_millis(5)).failures(1)
+}
+
+#[test]
+fn a_server_that_accepts_no_connections_gets_no_calls() {
+    let servers = [0, 1].map(Raw::start);
+    let target = servers.each_ref().map(Raw::address).join(",");
+    let builder = blocking::Channel::builder(&target).unwrap();
+    let builder = builder.wire(Wire::MsgpackRpc).policy(Policy::RoundRobin);
+    let channel = builder.health_check(connection()).build();
+    until("both are reached", || reached(&channel) == [0, 1]);
+    servers[1].close();
+    until("one is left", || reached(&channel) == [0]);
+    assert_eq!(channel.backends()[1].health, names::Health::Unhealthy);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn async_channels_check_connections_too() {
+    let servers = [0, 1].map(Raw::start);
+    let target = servers.each_ref().map(Raw::address).join(",");
+    let builder = Channel::builder(&target).unwrap();
+    let builder = builder.wire(Wire::MsgpackRpc).policy(Policy::PickFirst);
+    let channel = builder.health_check(connection()).build();
+    let answers = async |number| {
+        while channel.call::<_, i32, Status>(NUMBER, ()).await != Ok(number) {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    let answers = async |number| tokio::time::timeout(LONG, answers(number)).await;
+    assert!(answers(0).await.is_ok());
+    servers[0].close();
+    assert!(answers(1).await.is_ok());
+}
+
 /// As in gRPC: a server without health checks cannot say that it is not ready.
 #[test]
 fn a_server_without_health_checks_is_ready() {
@@ -208,7 +279,7 @@ fn nobody_checks_for_a_channel_that_is_gone() {
     let checks = || members[0].team.0.pings.load(Ordering::SeqCst);
     until("they end", || {
         let before = checks();
-        std::thread::sleep(Duration::from_millis(50));
+        thread::sleep(Duration::from_millis(50));
         checks() == before
     });
     until("the connection", || members[0].running.connections() == 0);

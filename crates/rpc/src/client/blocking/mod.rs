@@ -22,7 +22,7 @@ use super::pool::{ConnectionPool, PoolSlot};
 use super::retries::Retries;
 use super::security::{Security, place, protocol};
 use super::servers::{
-    Attempt, CHECK, Checks, Choice, Finding, Look, Member, Named, Question, Server, Servers, Visit,
+    Attempt, CHECK, Checks, Choice, Finding, Look, Named, Question, Server, Servers, Visit,
 };
 use super::{Answered, by_name, decode, decode_into, read_objects, typed};
 use crate::block_on::{block_on, block_on_until};
@@ -166,7 +166,8 @@ impl Server for Connections {
     fn reach(attempt: Attempt<Self>) {
         // Without a thread it is dropped, and has failed.
         in_background(move || {
-            let reached = attempt.member().fill();
+            let member = attempt.member();
+            let reached = member.server.fill(&member.options);
             attempt.ended(reached);
         });
     }
@@ -175,18 +176,21 @@ impl Server for Connections {
         in_background(move || {
             let options = checks.options();
             let connector = checks.member().server.connector.clone();
-            let server = Connections {
-                connector,
+            let afresh = || Connections {
+                connector: connector.clone(),
                 pool: ConnectionPool::new(options.connections),
             };
             let channel = Channel {
-                shared: Arc::new(Shared::Server(Servers::One(server))),
-                options: Arc::new(options),
+                shared: Arc::new(Shared::Server(Servers::One(afresh()))),
+                options: Arc::new(options.clone()),
             };
             while let Some(pause) = checks.pause() {
                 let version = checks.version();
                 if checks.is_due() {
-                    let finding = channel.ask(checks.question());
+                    let finding = match checks.question() {
+                        Some(question) => channel.ask(question),
+                        None => Finding::of_connection(afresh().fill(&channel.options)),
+                    };
                     checks.note(finding);
                 }
                 // The end of the pause is as good as a new connection.
@@ -196,15 +200,13 @@ impl Server for Connections {
     }
 }
 
-impl Member<Connections> {
-    /// Fills the slots that have no connection.
-    fn fill(&self) -> Result<(), Failed> {
-        let mut slots = self.server.pool.in_turn();
-        slots.try_for_each(|slot| dial(&self.server.connector, slot, &self.options).map(drop))
-    }
-}
-
 impl Connections {
+    /// Fills the slots that have no connection.
+    fn fill(&self, options: &Arc<Options>) -> Result<(), Failed> {
+        let mut slots = self.pool.in_turn();
+        slots.try_for_each(|slot| dial(&self.connector, slot, options).map(drop))
+    }
+
     /// Connects again, in the background, where one of several connections was lost.
     fn refill(
         &self,
@@ -369,7 +371,7 @@ impl Channel {
 
     fn resolved_by_any(resolver: Arc<dyn Resolver>) -> ChannelBuilder {
         let target = Target::Name(resolver);
-        let options = Options::default();
+        let options = Options::of_name();
         ChannelBuilder { target, options }
     }
 
@@ -480,9 +482,9 @@ impl Channel {
         let deadline = Instant::now() + nested.limit(self.options.timeout);
         let params_of = (&params, method.params);
         let outgoing = self.outgoing(method, &params_of);
-        let policy = self.options.policies.of(&outgoing);
-        let policy = policy.map(|policy| &**policy);
-        let mut retries = Retries::new(&self.options, policy, method.idempotent);
+        let policies = self.options.policies.current();
+        let policy = policies.of(&outgoing).map(|policy| &**policy);
+        let mut retries = Retries::new(&self.options, &policies, policy, method.idempotent);
         loop {
             let call = self.open(method, &params, deadline, &nested, &mut retries);
             let call = call.inspect_err(|status| nested.done::<()>(&Err(status.clone())))?;
@@ -505,7 +507,8 @@ impl Channel {
             self.options.callee(method.name, Some(method)),
         )?;
         let deadline = Instant::now() + nested.limit(self.options.timeout);
-        let mut once = Retries::new(&self.options, None, false);
+        let policies = self.options.policies.current();
+        let mut once = Retries::new(&self.options, &policies, None, false);
         let opened = self.open(method, &params, deadline, &nested, &mut once);
         nested.done(&opened);
         let call = opened?;
@@ -524,7 +527,8 @@ impl Channel {
             self.options.callee(method.name, Some(method)),
         )?;
         let deadline = Instant::now() + nested.limit(self.options.timeout);
-        let mut once = Retries::new(&self.options, None, false);
+        let policies = self.options.policies.current();
+        let mut once = Retries::new(&self.options, &policies, None, false);
         let opened = self.open(method, &params, deadline, &nested, &mut once);
         nested.done(&opened);
         let call = opened?;
@@ -671,8 +675,9 @@ impl Channel {
     ) -> Result<R, Status> {
         let mut now = Instant::now();
         let deadline = now + limit;
-        let policy = self.options.policies.of(call).map(|policy| &**policy);
-        let mut retries = Retries::new(&self.options, policy, idempotent);
+        let policies = self.options.policies.current();
+        let policy = policies.of(call).map(|policy| &**policy);
+        let mut retries = Retries::new(&self.options, &policies, policy, idempotent);
         loop {
             let visit = self.visit(&retries.choice(call), now)?;
             retries.avoid(visit.server());
@@ -701,7 +706,7 @@ impl Channel {
         deadline: Instant,
     ) -> bool {
         if answer.is_ok() {
-            self.options.policies.budget.succeeded();
+            retries.succeeded();
         }
         let failed = answer.as_ref().err().filter(|_| self.redials());
         let left = deadline.saturating_duration_since(Instant::now());

@@ -8,7 +8,7 @@ use crate::client::failures::attempt_too_late;
 use crate::client::http2;
 use crate::client::options::Options;
 use crate::client::outgoing::Outgoing;
-use crate::client::policies::HedgingPolicy;
+use crate::client::policies::{HedgingPolicy, Policies};
 use crate::client::pool::TaskPool;
 use crate::client::retries::Retries;
 use crate::client::servers::{Choice, Visit};
@@ -30,13 +30,14 @@ impl Channel {
         if let Shared::Local(service) = &*self.shared {
             return local::call(service, call, self.options.decoding).await;
         }
-        let policy = self.options.policies.of(&call).map(|policy| &**policy);
+        let policies = self.options.policies.current();
+        let policy = policies.of(&call).map(|policy| &**policy);
         let hedging = policy.and_then(|policy| policy.hedging.as_ref());
         if let Some(hedging) = hedging.filter(|hedging| hedging.attempts > 1) {
             // On the heap: most calls are not hedged, and all have room for it.
-            return Box::pin(self.hedged(call, hedging)).await;
+            return Box::pin(self.hedged(call, &policies, hedging)).await;
         }
-        let mut retries = Retries::new(&self.options, policy, idempotent);
+        let mut retries = Retries::new(&self.options, &policies, policy, idempotent);
         loop {
             let headers = retries.headers(&call);
             let call = Outgoing {
@@ -58,12 +59,13 @@ impl Channel {
     async fn hedged(
         &self,
         call: Outgoing<'_, impl Encode>,
+        policies: &Policies,
         policy: &HedgingPolicy,
     ) -> Result<Option<Answered>, Status> {
         let servers = Mutex::new(Vec::new());
         let attempt = || async {
             let lock = || servers.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut retries = Retries::new(&self.options, None, false);
+            let mut retries = Retries::new(&self.options, policies, None, false);
             retries.avoid(lock().iter().copied());
             let headers = retries.headers(&call);
             let call = Outgoing {
@@ -74,7 +76,7 @@ impl Channel {
             lock().extend(visit.server());
             visit.call(call, &self.options, None).await
         };
-        let budget = &self.options.policies.budget;
+        let budget = &policies.budget;
         let mut running = FuturesUnordered::from_iter([attempt()]);
         let mut left = policy.attempts - 1;
         loop {
@@ -115,7 +117,7 @@ impl Channel {
     ) -> bool {
         let status = match answer {
             Ok(_) => {
-                self.options.policies.budget.succeeded();
+                retries.succeeded();
                 return false;
             }
             Err(status) if self.redials() => status,
@@ -212,7 +214,9 @@ impl AnyVisit {
             }
             #[cfg(feature = "grpc")]
             AnyVisit::Http2(visit) => {
-                let answer = visit.connection.call(call, options).await;
+                let said = visit.response_headers(options);
+                let answer = visit.connection.call(call, options, said.clone()).await;
+                visit.take_report(said.as_ref());
                 visit.ended(&answer);
                 answer
             }

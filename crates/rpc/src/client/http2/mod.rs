@@ -14,10 +14,10 @@ use super::pool::{Connect, Connected, TaskPool, Usable};
 use crate::grpc::{gone, no_single_message};
 use crate::transport::{AsyncSocket, Prefixed};
 use crate::web::{Protocol, Style, exception_field};
-use crate::{Address, Code, Execution, Method, Status, Wire, clock};
+use crate::{Address, Code, Execution, Method, ResponseHeaders, Status, Wire, clock};
 use bytes::{Bytes, BytesMut};
-use dovetail_protocol::Failure;
 use dovetail_protocol::grpc::from_reset;
+use dovetail_protocol::{ConnectionLimits, Failure};
 use dovetail_wire::{Encode, Encoding};
 use h2::client::{Builder, ResponseFuture, SendRequest};
 use h2::{Reason, SendStream};
@@ -131,11 +131,13 @@ impl Connected for Http2Connection {
 }
 
 impl Http2Connection {
-    /// Makes a call and waits for its answer. Where that is not waited for, the server is told.
+    /// Makes a call and waits for its answer, whose headers and trailers are left in `said`. Where
+    /// that is not waited for, the server is told.
     pub(super) async fn call(
         &self,
         call: Outgoing<'_, impl Encode>,
         options: &Options,
+        said: Option<ResponseHeaders>,
     ) -> Result<Option<Answered>, Status> {
         let style = Style::of_caller(options, false);
         let (request, message) = request::single(&call, style, options, &self.origin)?;
@@ -144,7 +146,7 @@ impl Http2Connection {
         let (response, mut stream) = self.begin(request).await?;
         // The response says why this fails.
         let _ = stream.send_data(message, true);
-        let message = match single(response, style, options).await {
+        let message = match single(response, style, options.client.limits, said).await {
             Ok(message) => message,
             Err(stop) => return exception(call.method, self.failure(stop, due)).map(Some),
         };
@@ -225,9 +227,12 @@ fn due(limit: Option<Duration>) -> Option<Instant> {
 }
 
 /// The one message of an answer.
-async fn single(response: ResponseFuture, style: Style, options: &Options) -> Result<Bytes, Stop> {
-    let limits = options.client.limits;
-    let said = options.said.clone();
+async fn single(
+    response: ResponseFuture,
+    style: Style,
+    limits: ConnectionLimits,
+    said: Option<ResponseHeaders>,
+) -> Result<Bytes, Stop> {
     if style.protocol == Protocol::Connect {
         return response::bare(response, style, limits, said).await;
     }

@@ -5,7 +5,9 @@ use crate::client::dial::{Dial, Failed};
 use crate::client::failures::too_late;
 use crate::client::local_upgrade::UPGRADE_TIMEOUT;
 use crate::client::options::Options;
-use crate::client::servers::{Attempt, Checks, Choice, Look, Named, Server, Servers, Visit};
+use crate::client::servers::{
+    Attempt, Checks, Choice, Finding, Look, Named, Server, Servers, Visit,
+};
 use crate::{Address, Code, Execution, Status, clock};
 use std::io;
 use std::sync::Arc;
@@ -166,13 +168,17 @@ impl<C: Connect> Server for TaskPool<C> {
             return;
         };
         runtime.spawn(async move {
-            let options = checks.options();
-            let server = TaskPool::new(checks.member().server.address.clone(), 1);
-            let channel = C::channel(server, options);
+            let options = Arc::new(checks.options());
+            let address = checks.member().server.address.clone();
+            let afresh = || TaskPool::<C>::new(address.clone(), 1);
+            let channel = C::channel(afresh(), Options::clone(&options));
             while let Some(pause) = checks.pause() {
                 let version = checks.version();
                 if checks.is_due() {
-                    let finding = channel.ask(checks.question()).await;
+                    let finding = match checks.question() {
+                        Some(question) => channel.ask(question).await,
+                        None => Finding::of_connection(afresh().fill(&options).await),
+                    };
                     checks.note(finding);
                 }
                 // The end of the pause is as good as a new connection.

@@ -2,6 +2,7 @@
 
 use super::named::Named;
 use super::{Member, Server, ServerEndpoint, unavailable};
+use crate::client::dial::Failed;
 use crate::client::options::Options;
 use crate::client::policies::Policies;
 use crate::health::{self, HealthCheckRequest, HealthCheckResponse};
@@ -33,7 +34,8 @@ const SOON: Duration = Duration::from_secs(1);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HealthCheck {
-    pub(in crate::client) question: Question,
+    /// `None`: a connection that can be made is enough.
+    pub(in crate::client) question: Option<Question>,
     interval: Duration,
     timeout: Duration,
     failures: u32,
@@ -58,16 +60,22 @@ impl HealthCheck {
     /// method counts as ready, as in gRPC.
     pub fn health(service: &str) -> Self {
         let service = service.to_owned();
-        Self::of(Question::Health(HealthCheckRequest { service }))
+        Self::of(Some(Question::Health(HealthCheckRequest { service })))
     }
 
     /// Calls a method without parameters and without a result, such as `ping`: for stock servers
     /// of Thrift and msgpack-rpc. Any answer but a failure is a good one.
     pub fn method(name: &str) -> Self {
-        Self::of(Question::Method(name.to_owned()))
+        Self::of(Some(Question::Method(name.to_owned())))
     }
 
-    fn of(question: Question) -> Self {
+    /// Makes another connection and closes it: for servers without a method to ask. It tells that
+    /// the server accepts connections, and no more.
+    pub fn connection() -> Self {
+        Self::of(None)
+    }
+
+    fn of(question: Option<Question>) -> Self {
         HealthCheck {
             question,
             interval: Duration::from_secs(10),
@@ -113,7 +121,7 @@ impl HealthCheck {
             policies: Policies::default(),
             ..options.clone()
         };
-        if let Question::Health(_) = self.question {
+        if let Some(Question::Health(_)) = self.question {
             options.client.service = Some(health::HEALTH.full_name().into_owned());
         }
         options
@@ -138,6 +146,14 @@ impl Finding {
             Err(status) if status.code() == Code::Unimplemented => Finding::Ready,
             Err(status) if status.code() == Code::NotFound => Finding::NotReady(status),
             Err(status) => Finding::Failed(status),
+        }
+    }
+
+    /// Judges an attempt to connect.
+    pub(in crate::client) fn of_connection(reached: Result<(), Failed>) -> Self {
+        match reached {
+            Ok(()) => Finding::Ready,
+            Err(failed) => Finding::Failed(failed.why),
         }
     }
 
@@ -174,7 +190,7 @@ impl<S: Server> Checks<S> {
         S::check(Checks {
             named: Arc::downgrade(named),
             endpoint: endpoint.clone(),
-            check: check.clone(),
+            check: HealthCheck::clone(&check),
             failures: 0,
         });
     }
@@ -183,8 +199,9 @@ impl<S: Server> Checks<S> {
         self.endpoint.user()
     }
 
-    pub(in crate::client) fn question(&self) -> &Question {
-        &self.check.question
+    /// Returns the call that checks the server; `None` if a connection is enough.
+    pub(in crate::client) fn question(&self) -> Option<&Question> {
+        self.check.question.as_ref()
     }
 
     /// Returns the options of the channel that checks.

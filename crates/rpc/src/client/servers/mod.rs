@@ -4,6 +4,7 @@
 //! call waits for a connection only while no server of the list has one.
 
 mod checks;
+mod configured;
 mod member;
 mod named;
 mod news;

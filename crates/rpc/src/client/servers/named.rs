@@ -1,3 +1,4 @@
+use super::configured::Configured;
 use super::news::News;
 use super::visit::{Choice, Visit};
 use super::{Attempt, HealthCheck, Member, Server, unavailable};
@@ -5,10 +6,11 @@ use crate::client::options::Options;
 use crate::client::security::{Security, place};
 use crate::names::{self, BackendStatus, Named as _, Resolution, Resolver, Watch};
 use crate::{Address, Code, Execution, Status, clock};
+use arc_swap::ArcSwapOption;
 use dovetail_balance::{Backend, Balancer, Health, Picked, State};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 /// A connection that ends before this time counts as one that could not be made.
@@ -29,6 +31,8 @@ pub(in crate::client) struct Named<S: Server> {
     system: OnceLock<Result<Security, String>>,
     /// Calls that wait for a server.
     waiting: AtomicUsize,
+    pub(super) configured: Mutex<Configured>,
+    health_check: ArcSwapOption<HealthCheck>,
 }
 
 /// A call that waits for a server, counted as long as this exists.
@@ -64,7 +68,10 @@ impl<S: Server> Named<S> {
             news: News::default(),
             system: OnceLock::new(),
             waiting: AtomicUsize::new(0),
+            configured: Mutex::default(),
+            health_check: ArcSwapOption::default(),
         });
+        named.set_health_check(named.options.health_check.clone());
         names::list(&named);
         named
     }
@@ -73,8 +80,17 @@ impl<S: Server> Named<S> {
         &self.balancer
     }
 
-    pub(super) fn health_check(&self) -> Option<&HealthCheck> {
-        self.options.health_check.as_ref()
+    /// Returns the options of the channel's builder.
+    pub(super) fn options(&self) -> &Options {
+        &self.options
+    }
+
+    pub(super) fn health_check(&self) -> Option<Arc<HealthCheck>> {
+        self.health_check.load_full()
+    }
+
+    pub(super) fn set_health_check(&self, check: Option<HealthCheck>) {
+        self.health_check.store(check.map(Arc::new));
     }
 
     /// Notes that a server was reached, or not. A resolver may know of others.
@@ -117,7 +133,7 @@ impl<S: Server> Named<S> {
 
     #[cold]
     fn crowded(&self) -> Status {
-        let most = self.options.balance.max_in_flight.unwrap_or_default();
+        let most = self.balancer.settings().max_in_flight.unwrap_or_default();
         let what = format!(
             "each server of {} has {most} calls of this channel, and gets no more",
             self.name()
@@ -217,12 +233,16 @@ impl<S: Server> Named<S> {
         watch.as_ref().map(drop)
     }
 
-    fn take_over(&self, news: Result<Resolution, String>) {
+    fn take_over(self: &Arc<Self>, news: Result<Resolution, String>) {
         let (mut members, mut unusable) = (HashMap::new(), None);
-        let mut backends = match news {
-            Ok(resolution) => resolution.backends,
+        let Resolution {
+            mut backends,
+            service_config,
+        } = match news {
+            Ok(resolution) => resolution,
             Err(why) => return self.news.failed(why),
         };
+        let configured = self.configure(service_config);
         backends.retain(|backend| match self.member(backend) {
             Ok(member) => {
                 members.insert(backend.address.clone(), member);
@@ -241,7 +261,7 @@ impl<S: Server> Named<S> {
             members.remove(&backend.address)
         });
         self.news.listed();
-        if let Some(why) = unusable {
+        if let Some(why) = unusable.or(configured.err()) {
             self.news.failed(why);
         }
     }
@@ -333,7 +353,7 @@ impl<S: Server> names::Named for Named<S> {
     }
 
     fn retry_tokens(&self) -> f32 {
-        self.options.policies.budget.tokens()
+        self.options.policies.current().budget.tokens()
     }
 }
 

@@ -1,4 +1,10 @@
 use super::{Member, Server};
+#[cfg(feature = "grpc")]
+use crate::ResponseHeaders;
+#[cfg(feature = "grpc")]
+use crate::client::options::Options;
+#[cfg(feature = "grpc")]
+use crate::load_reports;
 use crate::{Code, Execution, Status, clock};
 use dovetail_balance::{Outcome, Picked};
 use std::any::Any;
@@ -57,6 +63,27 @@ impl<S: Server> Visit<S> {
     pub(in crate::client) fn server(&self) -> Option<u64> {
         let at = self.at.as_ref()?;
         Some(at.picked.as_ref()?.id())
+    }
+
+    /// Returns the place for the headers and trailers of the answer, if the caller or the policy
+    /// asks for them.
+    #[cfg(feature = "grpc")]
+    pub(in crate::client) fn response_headers(&self, options: &Options) -> Option<ResponseHeaders> {
+        let picked = self.at.as_ref().and_then(|at| at.picked.as_ref());
+        let is_wanted = picked.is_some_and(|picked| picked.wants_report());
+        let own = || is_wanted.then(ResponseHeaders::default);
+        options.said.clone().or_else(own)
+    }
+
+    /// Takes the report of the server's load out of the trailers of its answer.
+    #[cfg(feature = "grpc")]
+    pub(in crate::client) fn take_report(&self, said: Option<&ResponseHeaders>) {
+        let picked = self.at.as_ref().and_then(|at| at.picked.as_ref());
+        if let Some(picked) = picked.filter(|picked| picked.wants_report())
+            && let Some(report) = said.and_then(load_reports::read)
+        {
+            picked.report(clock::now(), &report);
+        }
     }
 
     /// Notes how the call has ended.

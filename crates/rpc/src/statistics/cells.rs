@@ -1,11 +1,11 @@
-//! Shards in which threads count, so that they do not contend for cache lines.
+//! The counts of all methods, in shards: threads do not contend for cache lines.
 
 use super::cell::Cell;
 use super::snapshot::MethodStatistics;
 use crate::intercept::ByMethod;
 use crate::{Context, ServiceDescriptor, Wire};
+use dovetail_balance::Shards;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// The number of wires with counts of their own. Thrift has many wires; a server is called over
@@ -15,19 +15,19 @@ const WIRES: usize = 16;
 /// Cells of a method: one for each wire, and one for all wires that have no place.
 const CELLS: usize = WIRES + 1;
 
-pub(super) struct Shards {
+pub(super) struct MethodCells {
     /// The names of methods, by their number.
     methods: Vec<(String, &'static str)>,
     numbers: ByMethod<usize>,
     /// The wires over which the server was called, in the order in which they came.
     wires: [OnceLock<Wire>; WIRES],
-    shards: Vec<Shard>,
+    shards: Shards<Shard>,
 }
 
 /// A cell for each method and wire, made with the first call.
-struct Shard(Vec<OnceLock<Box<Cell>>>);
+type Shard = Vec<OnceLock<Box<Cell>>>;
 
-impl Shards {
+impl MethodCells {
     pub(super) fn new(services: &[&'static ServiceDescriptor]) -> Self {
         let mut methods = Vec::new();
         let numbers = ByMethod::of(services, |service, method| {
@@ -35,13 +35,13 @@ impl Shards {
             methods.len() - 1
         });
         let cells = methods.len() * CELLS;
-        let shard = |_| Shard((0..cells).map(|_| OnceLock::new()).collect());
         let threads = thread::available_parallelism().map_or(1, usize::from);
-        Shards {
+        let shard = || (0..cells).map(|_| OnceLock::new()).collect();
+        MethodCells {
             methods,
             numbers,
             wires: [const { OnceLock::new() }; WIRES],
-            shards: (0..threads).map(shard).collect(),
+            shards: Shards::new(threads, shard),
         }
     }
 
@@ -50,8 +50,7 @@ impl Shards {
         let (service, method) = call.called()?;
         let number = *self.numbers.get(service, method)?;
         let wire = self.wire(call.wire());
-        let shard = self.shards.get(shard() % self.shards.len())?;
-        let cell = shard.0.get(number * CELLS + wire)?;
+        let cell = self.shards.own().get(number * CELLS + wire)?;
         Some(cell.get_or_init(|| Box::new(Cell::new())))
     }
 
@@ -69,7 +68,7 @@ impl Shards {
             for place in 0..CELLS {
                 let wire = self.wires.get(place).and_then(OnceLock::get).copied();
                 let cells = self.shards.iter().filter_map(|shard| {
-                    let cell = shard.0.get(number * CELLS + place)?;
+                    let cell = shard.get(number * CELLS + place)?;
                     cell.get()
                 });
                 let mut sums = MethodStatistics::new(service, method, wire);
@@ -81,16 +80,6 @@ impl Shards {
         }
         methods
     }
-}
-
-/// Returns the number of this thread's shard.
-fn shard() -> usize {
-    static NEXT: AtomicUsize = AtomicUsize::new(0);
-    thread_local! {
-        static SHARD: usize = NEXT.fetch_add(1, Ordering::Relaxed);
-    }
-    // A call may be dropped at the end of a thread, when its locals are gone.
-    SHARD.try_with(|shard| *shard).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -106,10 +95,10 @@ mod tests {
         let names = thrift.chain(others.split(' ').map(str::to_owned));
         let wires: Vec<Wire> = names.filter_map(|name| name.parse().ok()).collect();
         assert!(wires.len() > WIRES, "{wires:?}");
-        let shards = Shards::new(&[]);
+        let cells = MethodCells::new(&[]);
         for _ in 0..2 {
             for (number, wire) in wires.iter().enumerate() {
-                assert_eq!(shards.wire(*wire), number.min(WIRES), "{wire}");
+                assert_eq!(cells.wire(*wire), number.min(WIRES), "{wire}");
             }
         }
     }
