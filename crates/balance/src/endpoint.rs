@@ -37,8 +37,8 @@ const HEALTHS: [Health; 3] = [Health::Healthy, Health::Unknown, Health::Unhealth
 const STATES: [State; 4] = [State::Idle, State::Connecting, State::Ready, State::Failed];
 
 /// A backend, what its user keeps for it, a connection say, and what is known of its calls.
-// The counters come first: each call writes them and the number of references before them, which
-// so share a line of the cache.
+// The counters come first. Each call writes them, and the count of references, which an `Arc` has
+// in front of them, in the same line of the cache.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Endpoint<T> {

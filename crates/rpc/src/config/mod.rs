@@ -23,8 +23,8 @@ use crate::names::{Outliers, Subset};
 use crate::protocol::http::Cors;
 use crate::throttle::{Refusals, Throttle};
 use crate::{
-    AccessLog, Address, ChannelBuilder, ClientTls, Compression, Health, Model, Reflection,
-    RetryPolicy, Server, ServerInterceptor, ServerTls, blocking,
+    AccessLog, Address, ChannelBuilder, ClientTls, Compression, Health, LoadReports, Model,
+    Reflection, RetryPolicy, Server, ServerInterceptor, ServerTls, blocking,
 };
 use channels::ChannelSettings;
 use document::{Problem, Span};
@@ -513,6 +513,9 @@ impl Server {
         }
         if settings.reflection {
             server = server.reflection(&Reflection::default());
+        }
+        if settings.load_reports {
+            server = server.load_reports(&LoadReports::default());
         }
         if settings.plaintext {
             server = server.allow_plaintext();

@@ -16,6 +16,7 @@ pub(super) struct Settings {
     pub(super) threads: Option<usize>,
     pub(super) health: bool,
     pub(super) reflection: bool,
+    pub(super) load_reports: bool,
     pub(super) local_upgrade: Option<bool>,
     pub(super) compression: Option<&'static str>,
     pub(super) allowed_hosts: Option<Vec<String>>,
@@ -161,6 +162,12 @@ pub(super) const SECTIONS: &[Section<Settings>] = &[
                 "false",
                 "Tells callers what the contracts say.",
                 Set::Flag(|settings, reflection| settings.reflection = reflection),
+            ),
+            Key::new(
+                "load-reports",
+                "false",
+                "Reports the load of the server with its answers over gRPC (ORCA).",
+                Set::Flag(|settings, reports| settings.load_reports = reports),
             ),
             Key::new(
                 "local-upgrade",
