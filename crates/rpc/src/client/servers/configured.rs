@@ -32,6 +32,10 @@ impl<S: Server> Named<S> {
     fn apply(self: &Arc<Self>, options: Options) {
         self.balancer().set_settings(clock::now(), options.balance);
         self.options().policies.give(Some(options.policies));
+        if self.health_check().as_deref() == options.health_check.as_ref() {
+            // A check that goes on says what it has found out: nobody waits for another one.
+            return;
+        }
         self.set_health_check(options.health_check);
         let all = self.balancer().endpoints();
         let ready = all
