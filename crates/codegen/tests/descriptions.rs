@@ -6,7 +6,7 @@ use dovetail::wire::{Field, FieldValue};
 use dovetail::{ServiceDescriptor, export};
 use dovetail_dynamic::Contract;
 use dovetail_idl::MemoryLoader;
-use dovetail_schema::Schema;
+use dovetail_schema::{Schema, TypeKind};
 use std::path::Path;
 
 macro_rules! golden {
@@ -19,7 +19,7 @@ macro_rules! golden {
 }
 
 golden! {
-    code_first compact containers defaults docs enums exceptions families graphs hashed inheritance keys names objects recursion rich scalars streams unions
+    code_first compact containers defaults docs enums exceptions families graphs hashed inheritance keys names objects protobuf recursion rich scalars streams unions
 }
 
 use families::zoo;
@@ -230,6 +230,21 @@ fn exported() {
             }
         }
     }
+}
+
+#[test]
+fn a_program_knows_its_oneofs() {
+    let schema = export::schema("exported", &[&protobuf::shop::v1::SHOP]).unwrap();
+    let orders = schema.types.iter().find(|def| def.name == "Order");
+    let TypeKind::Struct(order) = &orders.unwrap().kind else {
+        panic!("`Order` is no struct");
+    };
+    let oneofs = order.fields.iter().filter_map(|field| {
+        let oneof = field.protobuf.oneof.as_deref()?;
+        Some((field.name.as_str(), oneof))
+    });
+    let expected = [("card", "payment"), ("cash", "payment")];
+    assert_eq!(oneofs.collect::<Vec<_>>(), expected);
 }
 
 #[test]

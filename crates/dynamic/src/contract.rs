@@ -6,7 +6,6 @@ use dovetail_schema::{
 use dovetail_wire::description::Logical;
 use dovetail_wire::{self as wire, Kind};
 use std::collections::BTreeMap;
-use std::num::NonZeroU16;
 
 /// A schema, with the tables that encodings ask for when they meet a struct.
 pub struct Contract<'a> {
@@ -167,7 +166,7 @@ impl<'a> Table<'a> {
             Type::Named(id) => schema.json_form(*id) == JsonForm::Null,
             _ => false,
         };
-        row.oneof = self.oneof(field);
+        row.oneof = field.protobuf.oneof.as_deref();
         self.fields.push(field);
         self.push_type(schema, row, &field.ty);
     }
@@ -199,18 +198,6 @@ impl<'a> Table<'a> {
     pub(crate) fn is_optional(&self, index: usize) -> bool {
         let own = self.fields.get(index);
         own.is_some_and(|f| f.presence == Presence::Optional && f.sharing == Sharing::Value)
-    }
-
-    /// The number of the field's oneof, before its own row has been made.
-    fn oneof(&self, field: &Field) -> Option<NonZeroU16> {
-        let name = field.protobuf.oneof.as_ref()?;
-        let mut rows = self.fields.iter().zip(&self.wire);
-        let member = rows.find(|(other, _)| other.protobuf.oneof.as_ref() == Some(name));
-        let most = self.wire.iter().filter_map(|row| row.oneof).max();
-        match member {
-            Some((_, row)) => row.oneof,
-            None => NonZeroU16::MIN.checked_add(most.map_or(0, NonZeroU16::get)),
-        }
     }
 
     /// Whether the row with this index is a reference.

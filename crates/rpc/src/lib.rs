@@ -73,8 +73,8 @@ pub use dovetail_wire::CompactString;
 #[cfg(feature = "decimal")]
 pub use dovetail_wire::Decimal;
 pub use dovetail_wire::{
-    Any, Array, Bytes, Dynamic, Fixed, Free, LongArray, Message, OrderedFloat, Ref, Required,
-    UnknownFields, Uuid, enumeration, extends, family, message, thrown, union, variants,
+    Any, Array, Bytes, Case, Dynamic, Fixed, Free, LongArray, Message, OrderedFloat, Ref, Required,
+    UnknownFields, Uuid, enumeration, extends, family, message, oneof, thrown, union, variants,
 };
 #[cfg(feature = "time")]
 pub use dovetail_wire::{Date, Offset, SignedDuration, Timestamp, TimestampTz};

@@ -1,5 +1,3 @@
-use std::num::NonZeroU16;
-
 /// The shape of a value, as far as an encoding needs to know it before it sees the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
@@ -86,8 +84,8 @@ pub struct Field<'a> {
     pub native: bool,
     /// `null` is a value in JSON, and not the absence of one.
     pub nullable: bool,
-    /// The oneof that the field belongs to: at most one field of the same number has a value.
-    pub oneof: Option<NonZeroU16>,
+    /// The oneof that the field belongs to: at most one field of the same oneof has a value.
+    pub oneof: Option<&'a str>,
 }
 
 impl<'a> Field<'a> {
@@ -172,10 +170,10 @@ impl<'a> Field<'a> {
         self
     }
 
-    /// Puts the field into a oneof: at most one field with this number has a value. Zero is no
-    /// oneof.
-    pub const fn oneof(mut self, number: u16) -> Self {
-        self.oneof = NonZeroU16::new(number);
+    /// Puts the field into a oneof.
+    #[doc(hidden)]
+    pub const fn oneof(mut self, name: Option<&'a str>) -> Self {
+        self.oneof = name;
         self
     }
 
@@ -184,32 +182,6 @@ impl<'a> Field<'a> {
         self.native = true;
         self
     }
-}
-
-/// The number of the oneof that the field with this id is in; 0 for none.
-#[doc(hidden)]
-pub const fn oneof_of(fields: &[Field<'_>], id: i32) -> u16 {
-    let mut at = 0;
-    while at < fields.len() {
-        match fields[at].oneof {
-            Some(oneof) if fields[at].id == id => return oneof.get(),
-            _ => at += 1,
-        }
-    }
-    0
-}
-
-/// True if some of the fields are in a oneof.
-#[doc(hidden)]
-pub const fn has_oneof(fields: &[Field<'_>]) -> bool {
-    let mut at = 0;
-    while at < fields.len() {
-        if fields[at].oneof.is_some() {
-            return true;
-        }
-        at += 1;
-    }
-    false
 }
 
 /// Finds the field with this id in the table, looking first at `from`: senders keep to the

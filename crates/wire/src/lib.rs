@@ -42,11 +42,13 @@ mod macros;
 mod message;
 mod names;
 mod object;
+mod oneof;
 mod params;
 mod plain;
 mod positional;
 mod reader;
 mod reference;
+mod row;
 mod stack;
 mod text;
 #[cfg(feature = "time")]
@@ -88,7 +90,7 @@ pub use error::{DecodeError, DecodeErrorKind, EncodeError};
 pub use family::Node;
 #[doc(hidden)]
 pub use family::{Member, check_distinct, write_place, write_type};
-pub use field::{Field, Form, IntFormat, Kind, has_oneof, oneof_of};
+pub use field::{Field, Form, IntFormat, Kind};
 pub use field_value::FieldValue;
 pub use grow::{Grow, block};
 pub use limits::{Budget, Limits};
@@ -97,6 +99,7 @@ pub use names::Names;
 #[doc(hidden)]
 pub use names::{EnumNames, Null};
 pub use object::{Numbers, ObjectNumbers, WithObjects};
+pub use oneof::{Case, Oneof};
 pub use ordered_float::OrderedFloat;
 pub use params::{Argument, Params, ReadParams, WriteParams};
 #[doc(hidden)]
@@ -112,6 +115,7 @@ pub use reference::{
 pub use reference::{read_required, write_required};
 pub use required::Required;
 pub use reserved::Begun;
+pub use row::Row;
 #[cfg(feature = "time")]
 pub use time::{Date, Offset, SignedDuration, Timestamp, TimestampTz};
 pub use unknown::{UnknownFields, UnknownValue};

@@ -9,11 +9,12 @@
 /// writes its integers, those of a map's values included; `[zigzag_key]` or `[fixed_key]` choose it
 /// for the map's keys. `[native]` leaves the field to encodings that are not protobuf's. In
 /// protobuf `[implicit]` leaves out a value that is zero or empty, `[expanded]` writes the numbers
-/// of a list one by one, and `[group]` writes messages as groups. Of the fields with `[oneof(1)]`,
-/// or another number, the last one that comes has a value. `..name` is the field that keeps unknown
-/// fields; without it they are dropped. A type name too can be followed by `as "name"`, and by
-/// `in "package"`. Behind it, `[Name]` is for the types that every contract has, see
-/// [`Logical`](crate::description::Logical), and `json Bare` for a [`Form`](crate::Form) in JSON.
+/// of a list one by one, and `[group]` writes messages as groups. The fields of a
+/// [`oneof!`](crate::oneof) have rows of the type [`Case`](crate::Case). `..name` is the field that
+/// keeps unknown fields; without it they are dropped. A type name too can be followed by
+/// `as "name"`, and by `in "package"`. Behind it, `[Name]` is for the types that every contract
+/// has, see [`Logical`](crate::description::Logical), and `json Bare` for a
+/// [`Form`](crate::Form) in JSON.
 ///
 /// ```
 /// use dovetail_wire::{Message, UnknownFields, message};
@@ -54,7 +55,7 @@ macro_rules! message {
                 writer: &mut __W,
             ) -> ::core::result::Result<(), $crate::EncodeError> {
                 $($crate::UnknownFields::write_first(&self.$($unknown).+, writer)?;)?
-                $($crate::FieldValue::write_field(
+                $(<$ty as $crate::Row>::write_field(
                     &self.$($field).+,
                     const { &$crate::field!($id, $($field).+ $($name)?, $ty $(, $($attribute $(($argument))?),*)?) },
                     writer,
@@ -71,17 +72,8 @@ macro_rules! message {
                 reader: &mut __R,
             ) -> ::core::result::Result<(), $crate::DecodeError> {
                 let _ = &reader;
-                if const { $crate::has_oneof(<$type as $crate::Message>::FIELDS) } {
-                    let oneof = $crate::oneof_of(<$type as $crate::Message>::FIELDS, id);
-                    $(if const { $crate::oneof_of(<$type as $crate::Message>::FIELDS, $id) != 0 }
-                        && id != $id
-                        && oneof == const { $crate::oneof_of(<$type as $crate::Message>::FIELDS, $id) }
-                    {
-                        self.$($field).+ = ::core::default::Default::default();
-                    })*
-                }
                 match id {
-                    $($id => $crate::FieldValue::read_field(&mut self.$($field).+, reader),)*
+                    $($id => <$ty as $crate::Row>::read_field(&mut self.$($field).+, reader),)*
                     _ => ::core::result::Result::Err($crate::DecodeError::no_such_field(id)),
                 }
             }
@@ -97,8 +89,8 @@ macro_rules! message {
                 $({
                     let field = const { &$crate::field!($id, $($field).+ $($name)?, $ty $(, $($attribute $(($argument))?),*)?) };
                     let index = const { $crate::place(<$type as $crate::Message>::FIELDS, $id) - 1 };
-                    if field.oneof.is_none() && reader.is_next(field, index, cursor) {
-                        $crate::FieldValue::read_field(&mut self.$($field).+, reader)
+                    if reader.is_next(field, index, cursor) {
+                        <$ty as $crate::Row>::read_field(&mut self.$($field).+, reader)
                             .map_err(|e| e.within(field.name))?;
                         cursor.index = index + 1;
                         if field.required {
@@ -130,7 +122,7 @@ macro_rules! message {
             }
 
             const PLAIN: $crate::Plain =
-                $crate::Plain::of(Self::FIELDS, &[$(<$ty as $crate::FieldValue>::PLAIN),*]);
+                $crate::Plain::of(Self::FIELDS, &[$(<$ty as $crate::Row>::PLAIN),*]);
 
             #[inline]
             fn write_positional<__W: $crate::Writer + ?Sized>(
@@ -138,13 +130,13 @@ macro_rules! message {
                 writer: &mut __W,
             ) -> ::core::result::Result<(), $crate::EncodeError> {
                 let mut presence = $crate::Presence::new([0; $crate::presence_size(<$type as $crate::Message>::FIELDS.len(), $crate::optional!($($ty)*))]);
-                $(presence.push($crate::FieldValue::presence(&self.$($field).+));)*
-                $($crate::write_required(
+                $(presence.push(<$ty as $crate::Row>::presence(&self.$($field).+));)*
+                $($crate::write_required::<$ty>(
                     &self.$($field).+,
                     const { &$crate::field!($id, $($field).+ $($name)?, $ty $(, $($attribute $(($argument))?),*)?) },
                 )?;)*
                 writer.begin_positional(presence.bytes())?;
-                $($crate::FieldValue::write_value(&self.$($field).+, writer)?;)*
+                $(<$ty as $crate::Row>::write_value(&self.$($field).+, writer)?;)*
                 $($crate::UnknownFields::write(&self.$($unknown).+, writer)?;)?
                 writer.end_struct()
             }
@@ -159,9 +151,9 @@ macro_rules! message {
                     $crate::Present::read(reader, Self::FIELDS.len(), $crate::optional!($($ty)*))?;
                 let _ = &present;
                 $(present
-                    .field(&mut self.$($field).+, reader)
+                    .field::<$ty, _>(&mut self.$($field).+, reader)
                     .map_err(|e| e.within($crate::wire_name!($($field).+ $($name)?)))?;)*
-                $($crate::read_required(
+                $($crate::read_required::<$ty>(
                     &self.$($field).+,
                     const { &$crate::field!($id, $($field).+ $($name)?, $ty $(, $($attribute $(($argument))?),*)?) },
                 )?;)*
@@ -173,7 +165,7 @@ macro_rules! message {
             fn write_plain<__L: $crate::layout::Layout>(&self, room: &mut &mut [u8]) -> bool {
                 let (mut last, mut all) = (0, true);
                 $(all = __L::both(all, || {
-                    $crate::write_plain_field::<__L, _>(
+                    $crate::write_plain_field::<__L, $ty>(
                         &self.$($field).+,
                         const { &$crate::field!($id, $($field).+ $($name)?, $ty $(, $($attribute $(($argument))?),*)?) },
                         &mut last,
@@ -191,7 +183,7 @@ macro_rules! message {
                 $(self.$($unknown).+ = $crate::UnknownFields::default();)?
                 let (mut last, mut all) = (0, true);
                 $(all = __L::both(all, || {
-                    $crate::read_plain_field::<__L, _>(
+                    $crate::read_plain_field::<__L, $ty>(
                         &mut self.$($field).+,
                         const { &$crate::field!($id, $($field).+ $($name)?, $ty $(, $($attribute $(($argument))?),*)?) },
                         &mut last,
@@ -351,6 +343,79 @@ macro_rules! union {
         }
 
         $crate::message_value!($type $($logical)?);
+    };
+}
+
+/// Implements [`Oneof`](crate::Oneof) for an enum with a variant for each field of a oneof, and
+/// says the name of the oneof in the contract. A row is `id Variant: Type`.
+///
+/// ```
+/// use dovetail_wire::{Case, UnknownFields, message, oneof, protobuf};
+///
+/// #[derive(Clone, Debug, Default, PartialEq)]
+/// pub struct Order {
+///     pub id: i32,
+///     pub payment: Option<OrderPayment>,
+///     pub unknown_fields: UnknownFields,
+/// }
+///
+/// #[derive(Clone, Debug, PartialEq)]
+/// pub enum OrderPayment {
+///     Card(String),
+///     Cash(i64),
+/// }
+///
+/// oneof!(OrderPayment as "payment" {
+///     2 Card: String,
+///     3 Cash: i64,
+/// });
+///
+/// message!(Order {
+///     1 id: i32 [implicit],
+///     2 payment as "card": Case<OrderPayment, 2>,
+///     3 payment as "cash": Case<OrderPayment, 3>,
+///     ..unknown_fields
+/// });
+///
+/// let paid = Order { payment: Some(OrderPayment::Cash(5)), ..Order::default() };
+/// assert_eq!(protobuf::to_bytes(&paid)?, [0x18, 5]);
+///
+/// // The last field that comes has a value.
+/// let twice = [0x18, 5, 0x12, 1, b'x'];
+/// let order: Order = protobuf::from_bytes(&twice)?;
+/// assert_eq!(order.payment, Some(OrderPayment::Card("x".to_owned())));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[macro_export]
+macro_rules! oneof {
+    ($type:ident as $name:literal { $($id:literal $variant:ident: $ty:ty,)* }) => {
+        $(impl $crate::Oneof<$id> for $type {
+            const NAME: &'static str = $name;
+            type Value = $ty;
+
+            #[inline]
+            fn new(value: $ty) -> Self {
+                Self::$variant(value)
+            }
+
+            #[inline]
+            fn get(&self) -> ::core::option::Option<&$ty> {
+                match self {
+                    Self::$variant(value) => ::core::option::Option::Some(value),
+                    #[allow(unreachable_patterns)]
+                    _ => ::core::option::Option::None,
+                }
+            }
+
+            #[inline]
+            fn get_mut(&mut self) -> ::core::option::Option<&mut $ty> {
+                match self {
+                    Self::$variant(value) => ::core::option::Option::Some(value),
+                    #[allow(unreachable_patterns)]
+                    _ => ::core::option::Option::None,
+                }
+            }
+        })*
     };
 }
 
@@ -634,8 +699,12 @@ macro_rules! field {
         $crate::Field::new(
             $id,
             $crate::wire_name!($($field).+ $($name)?),
-            <$ty as $crate::FieldValue>::KIND,
-        ).element(<$ty as $crate::FieldValue>::ELEMENT).nullable(<$ty as $crate::FieldValue>::NULLABLE)$(.$attribute($($argument)?))*
+            <$ty as $crate::Row>::KIND,
+        )
+        .element(<$ty as $crate::Row>::ELEMENT)
+        .nullable(<$ty as $crate::Row>::NULLABLE)
+        .oneof(<$ty as $crate::Row>::ONEOF)
+        $(.$attribute($($argument)?))*
     };
 }
 
@@ -644,7 +713,7 @@ macro_rules! field {
 #[macro_export]
 macro_rules! optional {
     ($($ty:ty)*) => {
-        0 $(+ <$ty as $crate::FieldValue>::OPTIONAL as usize)*
+        0 $(+ <$ty as $crate::Row>::OPTIONAL as usize)*
     };
 }
 

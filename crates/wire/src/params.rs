@@ -373,8 +373,8 @@ macro_rules! tuple {
                     let mut present = Present::read(reader, count!($($index)*), optional)?;
                     let _ = &present;
                     $(present
-                        .field(&mut self.$index, reader)
-                        .and_then(|()| read_required(&self.$index, &fields[$index]))
+                        .field::<$T, _>(&mut self.$index, reader)
+                        .and_then(|()| read_required::<$T>(&self.$index, &fields[$index]))
                         .map_err(|e| e.within(fields[$index].name.to_owned()))?;)*
                     return reader.end_positional();
                 }

@@ -2,7 +2,7 @@
 
 use crate::layout::{Layout, Tagless, ThriftBinary, ThriftCompact};
 use crate::thrift::compact;
-use crate::{DecodeError, EncodeError, Field, FieldValue, Value};
+use crate::{DecodeError, EncodeError, Field, Row, Value};
 use std::mem;
 
 /// How many bytes every value of a type takes, at least one, in each [`Layout`]; `None` where that
@@ -113,27 +113,27 @@ const fn with_header(
 /// Writes a field behind the one with the id `last`.
 #[inline]
 #[must_use]
-pub fn write_plain_field<L: Layout, F: FieldValue>(
-    value: &F,
+pub fn write_plain_field<L: Layout, F: Row>(
+    place: &F::Place,
     field: &Field<'_>,
     last: &mut i32,
     room: &mut &mut [u8],
 ) -> bool {
     let header = L::write_header(field, last, room);
-    L::both(header, || value.write_plain::<L>(room))
+    L::both(header, || F::write_plain::<L>(place, room))
 }
 
 /// Reads a field behind the one with the id `last`.
 #[inline]
 #[must_use]
-pub fn read_plain_field<L: Layout, F: FieldValue>(
-    value: &mut F,
+pub fn read_plain_field<L: Layout, F: Row>(
+    place: &mut F::Place,
     field: &Field<'_>,
     last: &mut i32,
     bytes: &mut &[u8],
 ) -> bool {
     let header = L::read_header(field, last, bytes);
-    L::both(header, || value.read_plain::<L>(bytes))
+    L::both(header, || F::read_plain::<L>(place, bytes))
 }
 
 /// Writes elements of at most `size` bytes each. Looks at what went wrong only at the end, for

@@ -1,6 +1,6 @@
 //! Presence bits and places: all that a positional encoding says of fields.
 
-use crate::{DecodeError, Field, FieldValue, Reader};
+use crate::{DecodeError, Field, Reader, Row};
 
 /// Bytes of presence bits that a struct begins with. One without any fields has one, so that every
 /// value takes a byte.
@@ -83,16 +83,16 @@ impl<'de> Present<'de> {
 
     /// Reads the next field over this one.
     #[inline]
-    pub fn field<F: FieldValue, R: Reader<'de> + ?Sized>(
+    pub fn field<F: Row, R: Reader<'de> + ?Sized>(
         &mut self,
-        field: &mut F,
+        place: &mut F::Place,
         reader: &mut R,
     ) -> Result<(), DecodeError> {
         if F::OPTIONAL && !self.take() {
-            *field = F::default();
+            F::clear(place);
             return Ok(());
         }
-        field.read_field(reader)
+        F::read_field(place, reader)
     }
 }
 

@@ -6,8 +6,9 @@
 #![allow(clippy::unwrap_used)]
 
 use dovetail_wire::{
-    Any, Bytes, Date, Decimal, Dynamic, DynamicMap, Encoding, Limits, Offset, OrderedFloat,
-    SignedDuration, Timestamp, TimestampTz, Uuid, Value, enumeration, json, message, protobuf,
+    Any, Bytes, Case, Date, Decimal, Dynamic, DynamicMap, Encoding, Limits, Offset, OrderedFloat,
+    SignedDuration, Timestamp, TimestampTz, Uuid, Value, enumeration, json, message, oneof,
+    protobuf,
 };
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -283,19 +284,32 @@ fn messages_with_a_form_of_their_own() {
 
 #[derive(Debug, Default, PartialEq)]
 struct Choice {
-    number: Option<i32>,
-    text: Option<String>,
+    choice: Option<Chosen>,
     colour: Option<Colour>,
     colours: Vec<Colour>,
     named: BTreeMap<String, Colour>,
 }
 
+#[derive(Debug, PartialEq)]
+enum Chosen {
+    Number(i32),
+    Text(String),
+    Colour(Colour),
+}
+
+oneof!(Chosen as "choice" {
+    1 Number: i32,
+    2 Text: String,
+    6 Colour: Colour,
+});
+
 message!(Choice {
-    1 number: Option<i32> [oneof(1)],
-    2 text: Option<String> [oneof(1)],
+    1 choice as "number": Case<Chosen, 1>,
+    2 choice as "text": Case<Chosen, 2>,
     3 colour: Option<Colour>,
     4 colours: Vec<Colour>,
     5 named: BTreeMap<String, Colour>,
+    6 choice as "chosen_colour": Case<Chosen, 6>,
 });
 
 #[test]
@@ -303,17 +317,12 @@ fn the_last_member_of_a_oneof_stays() {
     let read = |bytes: &[u8]| protobuf::from_bytes::<Choice>(bytes).unwrap();
     let (number, text) = (b"\x08\x01".as_slice(), b"\x12\x01a".as_slice());
     let rows = [
-        ([number, text].concat(), None, Some("a")),
-        ([text, number].concat(), Some(1), None),
-        ([number, text, number].concat(), Some(1), None),
+        ([number, text].concat(), Chosen::Text("a".to_owned())),
+        ([text, number].concat(), Chosen::Number(1)),
+        ([number, text, number].concat(), Chosen::Number(1)),
     ];
-    for (bytes, number, text) in rows {
-        let value = read(&bytes);
-        assert_eq!(
-            (value.number, value.text.as_deref()),
-            (number, text),
-            "{bytes:?}"
-        );
+    for (bytes, chosen) in rows {
+        assert_eq!(read(&bytes).choice, Some(chosen), "{bytes:?}");
     }
     let problem = json::from_bytes::<Choice>(br#"{"number":1,"text":"a"}"#).unwrap_err();
     let expected = "\"text\" beside \"number\" of the same oneof";
@@ -336,6 +345,7 @@ fn unknown_names_are_left_out() {
             r#"{"colour":"NONE","number":1}"#,
             r#"{"number":1,"colours":[],"named":{}}"#,
         ),
+        (r#"{"chosenColour":"NONE"}"#, r#"{"colours":[],"named":{}}"#),
     ];
     for (text, expected) in rows {
         assert!(

@@ -4,8 +4,8 @@ use crate::case::{Case, Failure, Outcome, case, check, fail, pass};
 use crate::connector::{Connector, ask};
 use crate::counted::{self, Counters};
 use crate::places::{
-    Base, CounterObject, Everything, EverythingShape, FULL, Named, Places, PlacesDivideResults,
-    Point, Total,
+    Base, CounterObject, Everything, EverythingShape, EverythingWhich, FULL, Named, Places,
+    PlacesDivideResults, Point, Total,
 };
 use dovetail::{Bytes, Code, Context, Status};
 use std::collections::HashSet;
@@ -170,7 +170,7 @@ impl Places for Handler {
 fn nothing() -> Everything {
     Everything {
         shape: EverythingShape::None(Default::default()),
-        left: Some(0),
+        which: Some(EverythingWhich::Left(0)),
         ..Everything::default()
     }
 }
@@ -203,7 +203,7 @@ fn shapes(connector: &Connector) -> Outcome {
     ] {
         let value = Everything {
             shape,
-            left: Some(-3),
+            which: Some(EverythingWhich::Left(-3)),
             ..Everything::default()
         };
         echo(connector, &value)?;

@@ -6,7 +6,10 @@ mod generated;
 
 dovetail::include_contract!("conformance");
 
-use conformance::{ConformanceRequest, ConformanceResponse, TestCategory, WireFormat};
+use conformance::{
+    ConformanceRequest, ConformanceRequestPayload as Payload, ConformanceResponse,
+    ConformanceResponseResult as Answer, TestCategory, WireFormat,
+};
 use dovetail_dynamic::{Contract, UnknownText};
 use dovetail_wire::{Bytes, Decode, DecodeError, Encode, Encoding, Limits, json, protobuf};
 use std::error::Error;
@@ -133,21 +136,21 @@ fn hear(input: &mut impl Read) -> Result<Option<ConformanceRequest>, Box<dyn Err
 }
 
 fn answer(convert: &Convert<'_>, request: &ConformanceRequest) -> ConformanceResponse {
-    let mut answer = ConformanceResponse::default();
-    let text = |format, payload: &Option<String>| Some((format, payload.clone()?.into()));
-    let binary = request.protobuf_payload.clone();
-    let payload = binary.map(|payload| (Format::Protobuf, payload));
-    let payload = payload.or_else(|| text(Format::Json, &request.json_payload));
-    let payload = payload.or_else(|| text(Format::Text, &request.text_payload));
+    ConformanceResponse {
+        result: Some(result(convert, request)),
+        ..ConformanceResponse::default()
+    }
+}
+
+fn result(convert: &Convert<'_>, request: &ConformanceRequest) -> Answer {
     let to = match request.requested_output_format {
         WireFormat::PROTOBUF => Some(Format::Protobuf),
         WireFormat::JSON => Some(Format::Json),
         WireFormat::TEXT_FORMAT => Some(Format::Text),
         _ => None,
     };
-    let (Some((from, payload)), Some(to)) = (payload, to) else {
-        answer.skipped = Some(SKIPPED.to_owned());
-        return answer;
+    let (Some((from, payload)), Some(to)) = (payload(request), to) else {
+        return Answer::Skipped(SKIPPED.to_owned());
     };
     let task = Task {
         message_type: &request.message_type,
@@ -165,20 +168,32 @@ fn answer(convert: &Convert<'_>, request: &ConformanceRequest) -> ConformanceRes
         lenient: request.test_category == TestCategory::JSON_IGNORE_UNKNOWN_PARSING_TEST,
     };
     match convert(&task) {
-        Ok(bytes) if request.requested_output_format == WireFormat::PROTOBUF => {
-            answer.protobuf_payload = Some(bytes.into());
-        }
-        Ok(bytes) => match String::from_utf8(bytes) {
-            Ok(text) if task.to == Format::Text => answer.text_payload = Some(text),
-            Ok(text) => answer.json_payload = Some(text),
-            Err(error) => answer.serialize_error = Some(error.to_string()),
-        },
-        Err(Failure::Parse(error)) => answer.parse_error = Some(error),
-        Err(Failure::Serialize(error)) => answer.serialize_error = Some(error),
-        Err(Failure::Skipped) => answer.skipped = Some(SKIPPED.to_owned()),
-        Err(Failure::Unknown) => {
-            answer.runtime_error = Some(format!("no type {}", request.message_type));
-        }
+        Ok(bytes) => written(to, bytes),
+        Err(Failure::Parse(error)) => Answer::ParseError(error),
+        Err(Failure::Serialize(error)) => Answer::SerializeError(error),
+        Err(Failure::Skipped) => Answer::Skipped(SKIPPED.to_owned()),
+        Err(Failure::Unknown) => Answer::RuntimeError(format!("no type {}", request.message_type)),
     }
-    answer
+}
+
+/// The message that the suite sends; `None` for a format that is not supported.
+fn payload(request: &ConformanceRequest) -> Option<(Format, Bytes)> {
+    match request.payload.clone()? {
+        Payload::ProtobufPayload(bytes) => Some((Format::Protobuf, bytes)),
+        Payload::JsonPayload(text) => Some((Format::Json, text.into())),
+        Payload::TextPayload(text) => Some((Format::Text, text.into())),
+        Payload::JspbPayload(_) => None,
+    }
+}
+
+fn written(format: Format, bytes: Vec<u8>) -> Answer {
+    let text = match format {
+        Format::Protobuf => return Answer::ProtobufPayload(bytes.into()),
+        Format::Json | Format::Text => String::from_utf8(bytes),
+    };
+    match text {
+        Ok(text) if format == Format::Text => Answer::TextPayload(text),
+        Ok(text) => Answer::JsonPayload(text),
+        Err(error) => Answer::SerializeError(error.to_string()),
+    }
 }

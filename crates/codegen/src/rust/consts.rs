@@ -3,7 +3,7 @@
 use super::expr::Expr;
 use super::items::is_integer;
 use super::module::{Module, Place, is_float};
-use super::names::{enum_names, field_names, member_names};
+use super::names::{case_names, enum_names, field_names, member_names, oneof_of};
 use super::text::Text;
 use dovetail_schema::{Field, Sharing, Struct, StructKind, Type, TypeId, TypeKind, Value};
 
@@ -44,20 +44,43 @@ impl Module<'_> {
 
     /// A value as a field of `owner`, with `Some` and `Box` where the field has them.
     pub(super) fn field_value(&self, owner: TypeId, field: &Field, value: &Value) -> Expr {
-        let mut expr = self.value(&field.ty, value, self.place_in(owner));
+        let expr = self.present_value(owner, field, value);
+        match self.is_optional(owner, field) {
+            true => Expr::call(self.name("Some"), expr),
+            false => expr,
+        }
+    }
+
+    /// A value as a field of `owner` that is there.
+    fn present_value(&self, owner: TypeId, field: &Field, value: &Value) -> Expr {
+        let expr = self.value(&field.ty, value, self.place_in(owner));
         if field.sharing == Sharing::Ref {
             return Expr::call(format!("{}::new", self.name("Ref")), expr);
         }
         if self.is_endless(owner, field) {
             return Expr::call(format!("{}::from", self.name("Required")), expr);
         }
-        if self.cx.facts.recursive(owner, &field.ty) {
-            expr = Expr::call(format!("{}::new", self.name("Box")), expr);
+        match self.cx.facts.recursive(owner, &field.ty) {
+            true => Expr::call(format!("{}::new", self.name("Box")), expr),
+            false => expr,
         }
-        if self.is_optional(owner, field) {
-            expr = Expr::call(self.name("Some"), expr);
-        }
-        expr
+    }
+
+    /// A value as the variant of a oneof of `owner`.
+    fn case_value(
+        &self,
+        owner: TypeId,
+        def: &Struct,
+        oneof: &str,
+        given: (&Field, &Value),
+    ) -> Expr {
+        let (field, value) = given;
+        let cases = case_names(def, oneof);
+        let variant = cases.into_iter().find(|(case, _)| case.id == field.id);
+        let variant = variant.map(|(_, variant)| variant).unwrap_or_default();
+        let path = format!("{}::{variant}", self.oneof_type(owner, oneof));
+        let value = self.present_value(owner, field, value);
+        Expr::call(self.name("Some"), Expr::call(path, value))
     }
 
     /// A value of a type, owned.
@@ -236,7 +259,11 @@ impl Module<'_> {
         fields
             .filter_map(|(field, name)| {
                 let (_, value) = given.iter().find(|(given, _)| *given == field.name)?;
-                Some((name, self.field_value(id, field, value)))
+                let value = match oneof_of(field) {
+                    Some(oneof) => self.case_value(id, def, oneof, (field, value)),
+                    None => self.field_value(id, field, value),
+                };
+                Some((name, value))
             })
             .collect()
     }

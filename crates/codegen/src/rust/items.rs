@@ -2,19 +2,23 @@
 
 use super::expr::Expr;
 use super::module::{Module, Place};
-use super::names::{enum_names, field_names, member_names};
+use super::names::{case_names, enum_names, field_names, member_names, oneof_of};
 use super::options::Maps;
 use super::text::Text;
 use dovetail_schema::{
     Enum, Field, IntFormat, JsonForm, Presence, Struct, StructKind, Type, TypeDef, TypeId,
     TypeKind, Value,
 };
+use std::collections::BTreeSet;
 
 /// A field with what Rust makes of it.
 struct Row<'a> {
     field: &'a Field,
+    /// The name and type of the field in Rust, which those of a oneof share.
     name: String,
     ty: String,
+    /// The type in the table.
+    row: String,
     /// The path to it: `base.` for each struct in between, and the name.
     path: String,
 }
@@ -87,13 +91,28 @@ impl Module<'_> {
         let names = field_names(self.cx.schema, def);
         let fields = def.fields.iter().zip(names);
         fields
-            .map(|(field, name)| Row {
-                field,
-                ty: self.field_type(id, field),
-                path: name.clone(),
-                name,
+            .map(|(field, name)| {
+                let (ty, row) = self.row_types(id, field);
+                Row {
+                    field,
+                    path: name.clone(),
+                    name,
+                    ty,
+                    row,
+                }
             })
             .collect()
+    }
+
+    /// The type of a field, and that of its row in the table.
+    fn row_types(&self, id: TypeId, field: &Field) -> (String, String) {
+        let Some(oneof) = oneof_of(field) else {
+            let ty = self.field_type(id, field);
+            return (ty.clone(), ty);
+        };
+        let oneof = self.oneof_type(id, oneof);
+        let row = self.generic("Case", &[oneof.clone(), field.id.to_string()]);
+        (self.generic("Option", &[oneof]), row)
     }
 
     /// The fields of all structs that a struct extends, the outermost first.
@@ -127,13 +146,12 @@ impl Module<'_> {
         if let Some(base) = &base {
             text.line(&format!("pub base: {base},"));
         }
-        for Row {
-            field, name, ty, ..
-        } in &rows
-        {
-            self.docs(text, field.doc.as_deref());
-            text.deprecated(field.deprecated.as_deref());
-            text.typed(&format!("pub {name}:"), ty, ',');
+        for row in distinct(&rows) {
+            if oneof_of(row.field).is_none() {
+                self.docs(text, row.field.doc.as_deref());
+                text.deprecated(row.field.deprecated.as_deref());
+            }
+            text.typed(&format!("pub {}:", row.name), &row.ty, ',');
         }
         if base.is_none() {
             let unknown = self.name("UnknownFields");
@@ -142,6 +160,11 @@ impl Module<'_> {
         text.close("}");
         if defaults {
             self.print_default(text, id, def, &rows);
+        }
+        for row in distinct(&rows) {
+            if let Some(oneof) = oneof_of(row.field) {
+                self.print_oneof(text, id, def, oneof);
+            }
         }
         let mut all = self.inherited_rows(def);
         all.extend(rows);
@@ -208,7 +231,7 @@ impl Module<'_> {
         text.gap();
         text.open(&format!("impl {default} for {name} {{"));
         text.open("fn default() -> Self {");
-        let own = rows.iter();
+        let own = distinct(rows).into_iter();
         let own = own.map(|row| (row.name.clone(), self.initial(id, row.field)));
         let named = |name: &str, ty: String| (name.to_owned(), Expr::atom(ty + "::default()"));
         let mut fields: Vec<(String, Expr)> = Vec::new();
@@ -228,7 +251,7 @@ impl Module<'_> {
     fn starts_at_zero(&self, owner: TypeId, field: &Field) -> bool {
         match &field.default {
             None => true,
-            Some(_) if self.is_optional(owner, field) => self.is_absent(owner),
+            Some(_) if self.is_optional(owner, field) => self.is_absent(owner, field),
             Some(Value::Bool(value)) => !value,
             Some(Value::Int(value)) => *value == 0,
             Some(Value::Double(value)) => value.to_bits() == 0,
@@ -245,7 +268,7 @@ impl Module<'_> {
     /// The value of a field in a fresh struct.
     fn initial(&self, owner: TypeId, field: &Field) -> Expr {
         match &field.default {
-            Some(value) if !(self.is_optional(owner, field) && self.is_absent(owner)) => {
+            Some(value) if !(self.is_optional(owner, field) && self.is_absent(owner, field)) => {
                 self.field_value(owner, field, value)
             }
             _ if self.is_optional(owner, field) => Expr::atom(self.name("None")),
@@ -255,8 +278,8 @@ impl Module<'_> {
 
     /// Returns whether a fresh message has no value in an optional field with a default: in
     /// protobuf, the default is what readers take for a field that is absent, and never travels.
-    fn is_absent(&self, owner: TypeId) -> bool {
-        self.cx.schema[self.cx.schema[owner].package].messages
+    fn is_absent(&self, owner: TypeId, field: &Field) -> bool {
+        oneof_of(field).is_some() || self.cx.schema[self.cx.schema[owner].package].messages
     }
 
     /// The value of a type that nobody has given one.
@@ -281,18 +304,18 @@ impl Module<'_> {
             return text.line(&format!("{table}!({name}{wire} {{ {rest} }});"));
         }
         text.open(&format!("{table}!({name}{wire} {{"));
-        let mut oneofs = Vec::new();
         for Row {
             field,
             name,
-            ty,
+            row,
             path,
+            ..
         } in rows
         {
             let wire = wire_name(name, &field.name);
             let implicit = self.cx.schema.is_implicit(id, field);
-            let attributes = attributes(field, implicit, &mut oneofs);
-            text.line(&format!("{} {path}{wire}: {ty}{attributes},", field.id));
+            let attributes = attributes(field, implicit);
+            text.line(&format!("{} {path}{wire}: {row}{attributes},", field.id));
         }
         text.line(rest);
         text.close("});");
@@ -328,7 +351,45 @@ impl Module<'_> {
             Some(name) => named(name),
             None => named("message").or_else(only),
         };
-        field.filter(|row| *self.cx.schema.resolve(&row.field.ty) == Type::String)
+        field
+            .filter(|row| oneof_of(row.field).is_none())
+            .filter(|row| *self.cx.schema.resolve(&row.field.ty) == Type::String)
+    }
+
+    /// The enum of a oneof.
+    fn print_oneof(&self, text: &mut Text, id: TypeId, def: &Struct, oneof: &str) {
+        let cases = case_names(def, oneof);
+        let variant = |(field, name)| (field, name, self.present_type(id, field));
+        let variants: Vec<_> = cases.into_iter().map(variant).collect();
+        let name = self.cx.names.of_oneof(id, oneof);
+        let mut traits = vec!["Clone", "Debug"];
+        self.comparisons(&[id], &mut traits);
+        text.gap();
+        let owner = self.cx.names.of_type(id);
+        text.line(&format!("/// The oneof `{oneof}` of [`{owner}`]."));
+        text.derive(&traits, self.cx.options);
+        text.open(&format!("pub enum {name} {{"));
+        self.print_variants(text, &variants);
+        text.close("}");
+        text.gap();
+        text.open(&format!("{}!({name} as {oneof:?} {{", self.name("oneof")));
+        for (field, variant, ty) in &variants {
+            text.line(&format!("{} {variant}: {ty},", field.id));
+        }
+        text.close("});");
+    }
+
+    /// The variants of an enum: a field, its name and its type for each.
+    fn print_variants(&self, text: &mut Text, variants: &[(&Field, String, String)]) {
+        if variants.len() > 1 {
+            self.allow("clippy::enum_variant_names");
+            self.allow("clippy::large_enum_variant");
+        }
+        for (field, name, ty) in variants {
+            self.docs(text, field.doc.as_deref());
+            text.deprecated(field.deprecated.as_deref());
+            text.line(&format!("{name}({ty}),"));
+        }
     }
 
     fn print_union(&self, text: &mut Text, id: TypeId, def: &Struct) {
@@ -337,23 +398,21 @@ impl Module<'_> {
         self.comparisons(&[id], &mut traits);
         text.derive(&traits, self.cx.options);
         text.deprecated(self.cx.schema[id].deprecated.as_deref());
-        if rows.len() > 1 {
-            self.allow("clippy::enum_variant_names");
-            self.allow("clippy::large_enum_variant");
-        }
         text.open(&format!("pub enum {} {{", self.cx.names.of_type(id)));
-        for Row {
-            field, name, ty, ..
-        } in &rows
-        {
-            self.docs(text, field.doc.as_deref());
-            text.deprecated(field.deprecated.as_deref());
-            text.line(&format!("{name}({ty}),"));
-        }
+        let variants = rows.iter();
+        let variants = variants.map(|row| (row.field, row.name.clone(), row.ty.clone()));
+        self.print_variants(text, &variants.collect::<Vec<_>>());
         text.line(&format!("Unknown({}),", self.name("UnknownFields")));
         text.close("}");
         self.print_table(text, "union", id, &rows, "..Unknown");
     }
+}
+
+/// The rows that are fields in Rust: of each oneof the first.
+fn distinct<'r, 'a>(rows: &'r [Row<'a>]) -> Vec<&'r Row<'a>> {
+    let mut seen = BTreeSet::new();
+    let new = rows.iter().filter(|row| seen.insert(&row.name));
+    new.collect()
 }
 
 pub(super) fn is_integer(ty: &Type) -> bool {
@@ -382,9 +441,8 @@ fn json_form(form: JsonForm) -> &'static str {
     }
 }
 
-/// Flags of a field in the table, behind its type: ` [required, zigzag]`. `oneofs` are those of the
-/// fields before, by number.
-fn attributes<'a>(field: &'a Field, implicit: bool, oneofs: &mut Vec<&'a str>) -> String {
+/// Flags of a field in the table, behind its type: ` [required, zigzag]`.
+fn attributes(field: &Field, implicit: bool) -> String {
     let flags = [
         (field.presence == Presence::Required, "required"),
         (implicit, "implicit"),
@@ -403,16 +461,7 @@ fn attributes<'a>(field: &'a Field, implicit: bool, oneofs: &mut Vec<&'a str>) -
         IntFormat::Fixed => Some("fixed_key"),
     };
     let formats = format.into_iter().chain(key_format);
-    let oneof = field.protobuf.oneof.as_deref().map(|name| {
-        let known = oneofs.iter().position(|known| *known == name);
-        let place = known.unwrap_or_else(|| {
-            oneofs.push(name);
-            oneofs.len() - 1
-        });
-        format!("oneof({})", place + 1)
-    });
-    let all = flags.map(|(_, name)| name).chain(formats);
-    let all: Vec<&str> = all.chain(oneof.as_deref()).collect();
+    let all: Vec<&str> = flags.map(|(_, name)| name).chain(formats).collect();
     match all.is_empty() {
         true => String::new(),
         false => format!(" [{}]", all.join(", ")),

@@ -318,20 +318,32 @@ impl<'a> Module<'a> {
 
     /// The Rust for a field of `owner`, with `Option` and `Box` where it needs them.
     pub(super) fn field_type(&self, owner: TypeId, field: &Field) -> String {
-        let mut ty = self.ty(&field.ty, self.place_in(owner));
+        let ty = self.present_type(owner, field);
+        match self.is_optional(owner, field) {
+            true => self.generic("Option", &[ty]),
+            false => ty,
+        }
+    }
+
+    /// The Rust for a field of `owner` that has a value.
+    pub(super) fn present_type(&self, owner: TypeId, field: &Field) -> String {
+        let ty = self.ty(&field.ty, self.place_in(owner));
         if field.sharing == Sharing::Ref {
             return self.generic("Ref", &[ty]);
         }
         if self.is_endless(owner, field) {
             return self.generic("Required", &[ty]);
         }
-        if self.cx.facts.recursive(owner, &field.ty) {
-            ty = self.generic("Box", &[ty]);
+        match self.cx.facts.recursive(owner, &field.ty) {
+            true => self.generic("Box", &[ty]),
+            false => ty,
         }
-        if self.is_optional(owner, field) {
-            ty = self.generic("Option", &[ty]);
-        }
-        ty
+    }
+
+    /// The path to the enum of a oneof.
+    pub(super) fn oneof_type(&self, owner: TypeId, oneof: &str) -> String {
+        let package = self.cx.schema[owner].package;
+        self.item(package, self.cx.names.of_oneof(owner, oneof))
     }
 
     /// True for a contract in protobuf's language, in which a time can be anything.

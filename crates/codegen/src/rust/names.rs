@@ -20,6 +20,8 @@ pub(super) struct Names {
     pub(super) services: Vec<ServiceNames>,
     /// The name of a struct that others extend, together with them.
     pub(super) families: BTreeMap<TypeId, String>,
+    /// The names of the enums of oneofs, by the struct and the oneof.
+    oneofs: BTreeMap<(TypeId, String), String>,
     /// The names that each module has taken.
     scopes: BTreeMap<Vec<String>, Scope>,
 }
@@ -57,6 +59,7 @@ impl Names {
             constants: vec![String::new(); schema.constants.len()],
             services: vec![ServiceNames::default(); schema.services.len()],
             families: BTreeMap::new(),
+            oneofs: BTreeMap::new(),
             scopes: BTreeMap::new(),
             modules,
         };
@@ -67,6 +70,7 @@ impl Names {
             let name = names.scope(schema[id].package).claim(&wanted);
             names.families.insert(id, name);
         }
+        names.claim_oneofs(schema);
         for (index, service) in schema.services.iter().enumerate() {
             let is_type = facts.is_type(ServiceId(index as u32));
             let names_of_service = names.claim_derived(schema, service, index, is_type);
@@ -81,6 +85,12 @@ impl Names {
 
     pub(super) fn of_type(&self, id: TypeId) -> &str {
         &self.types[id.0 as usize]
+    }
+
+    /// The enum of a oneof.
+    pub(super) fn of_oneof(&self, id: TypeId, oneof: &str) -> &str {
+        let name = self.oneofs.get(&(id, oneof.to_owned()));
+        name.map_or("", String::as_str)
     }
 
     /// Returns whether the module has an item of this name.
@@ -151,6 +161,24 @@ impl Names {
                 self.constants[index] = name;
             }
             self.scopes.insert(module.clone(), scope);
+        }
+    }
+
+    fn claim_oneofs(&mut self, schema: &Schema) {
+        for (index, def) in schema.types.iter().enumerate() {
+            let TypeKind::Struct(kind) = &def.kind else {
+                continue;
+            };
+            let id = TypeId(index as u32);
+            for oneof in kind.fields.iter().filter_map(oneof_of) {
+                let key = (id, oneof.to_owned());
+                if self.oneofs.contains_key(&key) {
+                    continue;
+                }
+                let wanted = format!("{}{}", self.of_type(id), camel(oneof));
+                let name = self.scope(def.package).claim(&wanted);
+                self.oneofs.insert(key, name);
+            }
         }
     }
 
@@ -251,12 +279,25 @@ fn module_path(package: &dovetail_schema::Package) -> Vec<String> {
         .collect()
 }
 
-/// The names of a struct's own fields.
+/// The names of a struct's own fields. Those of a oneof have its name.
 pub(super) fn field_names(schema: &Schema, def: &Struct) -> Vec<String> {
     if def.kind == StructKind::Union {
-        return variant_names(&def.fields);
+        return variant_names(def.fields.iter(), &["Unknown"]);
     }
-    lower_names(&def.fields, &mut inherited_names(schema, def))
+    own_names(&def.fields, &mut inherited_names(schema, def))
+}
+
+/// The oneof that a field is in.
+pub(super) fn oneof_of(field: &Field) -> Option<&str> {
+    field.protobuf.oneof.as_deref()
+}
+
+/// The fields of a oneof, with the names of their variants.
+pub(super) fn case_names<'a>(def: &'a Struct, oneof: &str) -> Vec<(&'a Field, String)> {
+    let fields = def.fields.iter();
+    let fields = fields.filter(|field| oneof_of(field) == Some(oneof));
+    let names = variant_names(fields.clone(), &[]);
+    fields.zip(names).collect()
 }
 
 /// Returns the names that the structs that a struct extends have taken: their fields are seen
@@ -267,7 +308,7 @@ fn inherited_names(schema: &Schema, def: &Struct) -> Scope {
         return reserved(&["unknown_fields"]);
     };
     let mut scope = inherited_names(schema, base);
-    lower_names(&base.fields, &mut scope);
+    own_names(&base.fields, &mut scope);
     if !scope.contains("base") {
         scope.claim("base");
     }
@@ -286,6 +327,26 @@ pub(super) fn member_names(names: &Names, family: &[TypeId]) -> Vec<String> {
     members.map(|id| scope.claim(names.of_type(*id))).collect()
 }
 
+fn own_names(fields: &[Field], scope: &mut Scope) -> Vec<String> {
+    let mut oneofs = BTreeMap::new();
+    let mut wanted = Vec::new();
+    let mut places = Vec::new();
+    for field in fields {
+        let next = wanted.len();
+        let (name, place) = match oneof_of(field) {
+            Some(oneof) => ((oneof, snake(oneof)), *oneofs.entry(oneof).or_insert(next)),
+            None => ((field.name.as_str(), snake(field.short_name())), next),
+        };
+        if place == next {
+            wanted.push(name);
+        }
+        places.push(place);
+    }
+    let names = scope.claim_all(&wanted);
+    let names = places.into_iter().filter_map(|place| names.get(place));
+    names.map(|name| identifier(name)).collect()
+}
+
 fn lower_names(fields: &[Field], scope: &mut Scope) -> Vec<String> {
     let wanted: Vec<_> = fields
         .iter()
@@ -295,9 +356,10 @@ fn lower_names(fields: &[Field], scope: &mut Scope) -> Vec<String> {
     names.iter().map(|name| identifier(name)).collect()
 }
 
-fn variant_names(fields: &[Field]) -> Vec<String> {
-    let wanted: Vec<_> = fields.iter().map(|field| upper(&field.name)).collect();
-    Scope::with(&["Unknown", "Self"]).claim_all(&wanted)
+/// The names of variants for these fields, beside those that are taken.
+fn variant_names<'a>(fields: impl Iterator<Item = &'a Field>, taken: &[&str]) -> Vec<String> {
+    let wanted: Vec<_> = fields.map(|field| upper(&field.name)).collect();
+    Scope::with(&[taken, &["Self"]].concat()).claim_all(&wanted)
 }
 
 /// `clone` stays what it is everywhere else, so that a client can be cloned.

@@ -38,6 +38,7 @@ pub(super) fn add(schema: &mut Schema, services: &[(&'static ServiceDescriptor, 
                     field.protobuf.key_format = format(row.key_format);
                     field.protobuf.expanded = row.expanded;
                     field.protobuf.delimited = row.group;
+                    field.protobuf.oneof = row.oneof.map(str::to_owned);
                 }
                 field.default = default(field, &defaults);
             }),

@@ -17,7 +17,7 @@ pub use notes::{Notes, fresh, fresh_params};
 pub use parse::{Parsed, parse};
 
 use crate::tagged::code;
-use crate::{Field, FieldValue, Kind, varint};
+use crate::{Field, Kind, Row, varint};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -149,7 +149,7 @@ impl<N> Signature<'_, N> {
 
 impl FieldType<'static, Named> {
     /// A field of a Rust type; `None` where that describes nothing.
-    pub fn of<F: FieldValue>(field: Field<'static>) -> Option<Self> {
+    pub fn of<F: Row>(field: Field<'static>) -> Option<Self> {
         Some(FieldType {
             id: field.id,
             name: field.name,

@@ -9,7 +9,8 @@ pub use nodes::{Numbered, ReadNodes, WrittenNodes};
 use crate::description::{Named, Type};
 use crate::reserved::{AGAIN_FIELD, Begun, NODE, NODE_FIELD};
 use crate::{
-    DecodeError, DecodeErrorKind, EncodeError, Field, FieldValue, Kind, Node, Reader, Writer, block,
+    DecodeError, DecodeErrorKind, EncodeError, Field, FieldValue, Kind, Node, Reader, Row, Writer,
+    block,
 };
 use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
@@ -316,8 +317,8 @@ const NOTHING: EncodeError = EncodeError::Unsupported {
 
 /// Refuses to write nothing for a required field.
 #[inline]
-pub fn write_required<F: FieldValue>(value: &F, field: &Field<'_>) -> Result<(), EncodeError> {
-    match field.required && value.is_null() {
+pub fn write_required<F: Row>(place: &F::Place, field: &Field<'_>) -> Result<(), EncodeError> {
+    match field.required && F::is_null(place) {
         false => Ok(()),
         true => Err(NOTHING),
     }
@@ -325,8 +326,8 @@ pub fn write_required<F: FieldValue>(value: &F, field: &Field<'_>) -> Result<(),
 
 /// Refuses to read nothing for a required field.
 #[inline]
-pub fn read_required<F: FieldValue>(value: &F, field: &Field<'_>) -> Result<(), DecodeError> {
-    match field.required && value.is_null() {
+pub fn read_required<F: Row>(place: &F::Place, field: &Field<'_>) -> Result<(), DecodeError> {
+    match field.required && F::is_null(place) {
         false => Ok(()),
         true => Err(DecodeErrorKind::MissingField {
             name: field.name.to_owned().into(),

@@ -21,8 +21,8 @@ pub mod capnp {
 )]
 pub mod input {
     use ::dovetail::{
-        Bytes, Call, Context, HandlerFuture, ObjectRef, Service, ServiceDescriptor, Status,
-        UnknownFields, descriptor, enumeration, if_async, message, object, union,
+        Bytes, Call, Case, Context, HandlerFuture, ObjectRef, Service, ServiceDescriptor, Status,
+        UnknownFields, descriptor, enumeration, if_async, message, object, oneof, union,
     };
     use ::std::future::Future;
     use ::std::sync::{Arc, LazyLock};
@@ -82,9 +82,7 @@ pub mod input {
         pub anything: Option<Bytes>,
         pub employment: PersonEmployment,
         pub birth: PersonBirth,
-        pub email: Option<String>,
-        pub phone: Option<PersonPhone>,
-        pub silent: Option<super::capnp::Void>,
+        pub which: Option<PersonWhich>,
         pub ratio: f64,
         pub lists: Vec<Vec<bool>>,
         pub book: Option<MapTextPerson>,
@@ -104,9 +102,7 @@ pub mod input {
                 anything: None,
                 employment: Default::default(),
                 birth: Default::default(),
-                email: None,
-                phone: None,
-                silent: None,
+                which: None,
                 ratio: f64::INFINITY,
                 lists: Vec::new(),
                 book: None,
@@ -115,6 +111,20 @@ pub mod input {
             }
         }
     }
+
+    /// The oneof `which` of [`Person`].
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum PersonWhich {
+        Email(String),
+        Phone(PersonPhone),
+        Silent(super::capnp::Void),
+    }
+
+    oneof!(PersonWhich as "which" {
+        14 Email: String,
+        15 Phone: PersonPhone,
+        16 Silent: super::capnp::Void,
+    });
 
     message!(Person {
         1 name: String,
@@ -126,9 +136,9 @@ pub mod input {
         7 anything: Option<Bytes>,
         8 employment: PersonEmployment,
         12 birth: PersonBirth,
-        14 email: Option<String> [oneof(1)],
-        15 phone: Option<PersonPhone> [oneof(1)],
-        16 silent: Option<super::capnp::Void> [oneof(1)],
+        14 which as "email": Case<PersonWhich, 14>,
+        15 which as "phone": Case<PersonWhich, 15>,
+        16 which as "silent": Case<PersonWhich, 16>,
         17 ratio: f64,
         18 lists: Vec<Vec<bool>>,
         19 book: Option<MapTextPerson>,

@@ -84,11 +84,16 @@ pub mod shop {
     }
 
     /// What protobuf's language says, in Rust.
-    #[allow(clippy::type_complexity)]
+    #[allow(
+        clippy::enum_variant_names,
+        clippy::large_enum_variant,
+        clippy::type_complexity
+    )]
     pub mod v1 {
         use ::dovetail::{
-            Any, Bytes, Call, Context, Dynamic, HandlerFuture, Items, Receiver, Service,
+            Any, Bytes, Call, Case, Context, Dynamic, HandlerFuture, Items, Receiver, Service,
             ServiceDescriptor, Status, UnknownFields, descriptor, enumeration, if_async, message,
+            oneof,
         };
         use ::std::collections::BTreeMap;
         use ::std::future::Future;
@@ -110,13 +115,24 @@ pub mod shop {
             pub structure: Option<super::super::google::protobuf::Struct>,
             pub raw: Option<Bytes>,
             pub limit: Option<f64>,
-            pub card: Option<String>,
-            pub cash: Option<super::parts::Cash>,
+            pub payment: Option<OrderPayment>,
             pub parent: Option<Box<Order>>,
             #[deprecated]
             pub old: Option<String>,
             pub unknown_fields: UnknownFields,
         }
+
+        /// The oneof `payment` of [`Order`].
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum OrderPayment {
+            Card(String),
+            Cash(super::parts::Cash),
+        }
+
+        oneof!(OrderPayment as "payment" {
+            14 Card: String,
+            15 Cash: super::parts::Cash,
+        });
 
         message!(Order {
             1 id: u64 [required, fixed],
@@ -132,8 +148,8 @@ pub mod shop {
             11 structure: Option<super::super::google::protobuf::Struct>,
             12 raw: Option<Bytes>,
             13 limit: Option<f64>,
-            14 card: Option<String> [oneof(1)],
-            15 cash: Option<super::parts::Cash> [oneof(1)],
+            14 payment as "card": Case<OrderPayment, 14>,
+            15 payment as "cash": Case<OrderPayment, 15>,
             16 parent: Option<Box<Order>>,
             17 old: Option<String>,
             ..unknown_fields
