@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::fmt;
 use std::future::ready;
 use std::time::Duration;
-use zookeeper_client::{Acls, AddWatchMode, Client, CreateMode, Error};
+use zookeeper_client::{Acls, AddWatchMode, Client, CreateMode, Error, SessionState};
 
 /// The time that a session lasts without a word.
 const SESSION: Duration = Duration::from_secs(10);
@@ -64,8 +64,10 @@ impl ZooKeeper {
         loop {
             self.read(&client, updates).await?;
             let event = changes.changed().await;
-            if event.session_state.is_terminated() {
-                return Err(format!("the session is over: {:?}", event.session_state));
+            // A watch that outlives its connection loses changes (ZOOKEEPER-4698): after each
+            // loss there is another session, with another watch.
+            if event.session_state != SessionState::SyncConnected {
+                return Err(format!("the connection is lost: {:?}", event.session_state));
             }
         }
     }
