@@ -187,11 +187,10 @@ fn payload(request: &ConformanceRequest) -> Option<(Format, Bytes)> {
 }
 
 fn written(format: Format, bytes: Vec<u8>) -> Answer {
-    let text = match format {
-        Format::Protobuf => return Answer::ProtobufPayload(bytes.into()),
-        Format::Json | Format::Text => String::from_utf8(bytes),
-    };
-    match text {
+    if format == Format::Protobuf {
+        return Answer::ProtobufPayload(bytes.into());
+    }
+    match String::from_utf8(bytes) {
         Ok(text) if format == Format::Text => Answer::TextPayload(text),
         Ok(text) => Answer::JsonPayload(text),
         Err(error) => Answer::SerializeError(error.to_string()),

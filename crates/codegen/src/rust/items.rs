@@ -276,8 +276,9 @@ impl Module<'_> {
         }
     }
 
-    /// Returns whether a fresh message has no value in an optional field with a default: in
-    /// protobuf, the default is what readers take for a field that is absent, and never travels.
+    /// Returns whether a fresh message has no value in an optional field with a default. In
+    /// protobuf, the default is what readers take for a field that is absent, and never travels;
+    /// and no field of a oneof has a value from the start.
     fn is_absent(&self, owner: TypeId, field: &Field) -> bool {
         oneof_of(field).is_some() || self.cx.schema[self.cx.schema[owner].package].messages
     }
@@ -351,9 +352,8 @@ impl Module<'_> {
             Some(name) => named(name),
             None => named("message").or_else(only),
         };
-        field
-            .filter(|row| oneof_of(row.field).is_none())
-            .filter(|row| *self.cx.schema.resolve(&row.field.ty) == Type::String)
+        let is_text = |field: &Field| *self.cx.schema.resolve(&field.ty) == Type::String;
+        field.filter(|row| is_text(row.field) && oneof_of(row.field).is_none())
     }
 
     /// The enum of a oneof.

@@ -317,7 +317,8 @@ fn inherited_names(schema: &Schema, def: &Struct) -> Scope {
 
 /// The names of a method's parameters. `cx` and `handler` are what generated code calls its own.
 pub(super) fn param_names(params: &[Field]) -> Vec<String> {
-    lower_names(params, &mut reserved(&["cx", "handler"]))
+    let wanted: Vec<_> = params.iter().map(own_name).collect();
+    lower_names(&wanted, &mut reserved(&["cx", "handler"]))
 }
 
 /// The variants of a family, each named for its struct.
@@ -335,24 +336,27 @@ fn own_names(fields: &[Field], scope: &mut Scope) -> Vec<String> {
         let next = wanted.len();
         let (name, place) = match oneof_of(field) {
             Some(oneof) => ((oneof, snake(oneof)), *oneofs.entry(oneof).or_insert(next)),
-            None => ((field.name.as_str(), snake(field.short_name())), next),
+            None => (own_name(field), next),
         };
         if place == next {
             wanted.push(name);
         }
         places.push(place);
     }
-    let names = scope.claim_all(&wanted);
-    let names = places.into_iter().filter_map(|place| names.get(place));
-    names.map(|name| identifier(name)).collect()
+    let names = lower_names(&wanted, scope);
+    let names = places
+        .into_iter()
+        .filter_map(|place| names.get(place).cloned());
+    names.collect()
 }
 
-fn lower_names(fields: &[Field], scope: &mut Scope) -> Vec<String> {
-    let wanted: Vec<_> = fields
-        .iter()
-        .map(|field| (field.name.as_str(), snake(field.short_name())))
-        .collect();
-    let names = scope.claim_all(&wanted);
+/// The name of a field in the contract, and in Rust where it is in no oneof.
+fn own_name(field: &Field) -> (&str, String) {
+    (field.name.as_str(), snake(field.short_name()))
+}
+
+fn lower_names(wanted: &[(&str, String)], scope: &mut Scope) -> Vec<String> {
+    let names = scope.claim_all(wanted);
     names.iter().map(|name| identifier(name)).collect()
 }
 
@@ -368,8 +372,7 @@ fn method_names(methods: &[Method]) -> Vec<String> {
         .iter()
         .map(|method| (method.name.as_str(), snake(&method.name)))
         .collect();
-    let names = reserved(&["clone"]).claim_all(&wanted);
-    names.iter().map(|name| identifier(name)).collect()
+    lower_names(&wanted, &mut reserved(&["clone"]))
 }
 
 /// `open_pipelined`, for each method.
