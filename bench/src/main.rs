@@ -2,8 +2,8 @@
 //!
 //! `dovetail-bench suite` measures, `dovetail-bench peer` is one of the programs that are measured,
 //! `dovetail-bench agent` starts programs for a suite on another host, `dovetail-bench simulate`
-//! runs the policies of channels in a simulation, and `dovetail-bench picks` measures them. They
-//! are started by `cargo xtask bench`.
+//! runs the policies of channels in a simulation, `dovetail-bench picks` measures them, and
+//! `dovetail-bench against` measures two builds in turn. They are started by `cargo xtask bench`.
 
 mod agent;
 mod harness;
@@ -31,6 +31,8 @@ enum Command {
     Simulate(simulation::Options),
     /// Measure how long the choice of a server takes, beside the balancers of peers.
     Picks(picks::Options),
+    /// Measure this build beside another one, in rounds that alternate.
+    Against(suite::against::Options),
     /// Start programs on this host, for a suite on another one.
     Agent(agent::Options),
     /// Run one of our own systems, or a floor, as bench/README.md says.
@@ -56,6 +58,9 @@ fn main() -> ExitCode {
         Ok(Cli {
             command: Command::Picks(options),
         }) => picks::picks(&options),
+        Ok(Cli {
+            command: Command::Against(options),
+        }) => suite::against::against(&options),
         Ok(Cli {
             command: Command::Agent(options),
         }) => agent::run(&options),

@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: builds what is measured, in release mode, and lets `dovetail-bench` measure
 //! it.
 
+mod against;
 mod apart;
 mod go;
 mod java;
@@ -55,6 +56,10 @@ pub(crate) struct Options {
     /// peers.
     #[arg(long, conflicts_with_all = ["profile", "full", "overload"])]
     picks: bool,
+    /// Measure nothing but our own systems, beside their build of this revision, in rounds that
+    /// alternate: ten of each, and the interval of the median ratio.
+    #[arg(long, value_name = "REVISION", conflicts_with_all = ["profile", "full", "overload", "picks"])]
+    against: Option<String>,
     #[command(flatten)]
     apart: Apart,
 }
@@ -113,20 +118,19 @@ const PEERS: &[Recipe] = &[
 
 pub(crate) fn run(options: &Options) -> Result<(), String> {
     let root = stage::root();
-    execute(
-        Command::new("cargo")
-            .args([
-                "build",
-                "--release",
-                "--quiet",
-                "--package",
-                "dovetail-bench",
-            ])
-            .current_dir(&root),
-    )?;
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    let mut program = Command::new(target.join("release/dovetail-bench"));
+    let base = options.against.as_ref();
+    let base = base.map(|revision| against::build(revision, &target));
+    let base = base.transpose()?;
+    let mut program = Command::new(own(&root, &target)?);
+    if let Some(base) = base {
+        program.arg("against").arg(base);
+        if let Some(only) = &options.only {
+            program.args(["--only", only]);
+        }
+        return execute(&mut program);
+    }
     if options.picks {
         program.arg("picks");
         for peer in PEERS.iter().filter(|peer| BALANCERS.contains(&peer.name)) {
@@ -145,6 +149,20 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         peers(&mut program, &target.join("bench"));
     }
     execute(&mut program)
+}
+
+/// Builds our own program of the sources in a folder.
+fn own(sources: &Path, target: &Path) -> Result<PathBuf, String> {
+    let arguments = ["--release", "--quiet", "--package", "dovetail-bench"];
+    execute(
+        Command::new("cargo")
+            .arg("build")
+            .args(arguments)
+            .arg("--target-dir")
+            .arg(target)
+            .current_dir(sources),
+    )?;
+    Ok(target.join("release/dovetail-bench"))
 }
 
 impl Options {

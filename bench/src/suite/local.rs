@@ -8,7 +8,7 @@ use super::report::Missing;
 use crate::agent::contract::{Load, Usage};
 use clap::Args;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Which programs there are beside our own.
 #[derive(Args)]
@@ -35,7 +35,7 @@ impl Local {
         options: &Programs,
         listen: Option<String>,
     ) -> Result<(Self, Vec<Missing>)> {
-        let mut programs = vec![Program::describe(&std::env::current_exe()?, &["peer"])?];
+        let Local { mut programs, .. } = Local::of_build(&std::env::current_exe()?)?;
         let mut missing = Vec::new();
         for path in &options.program {
             match Program::describe(path, &[]) {
@@ -51,6 +51,13 @@ impl Local {
             missing.push(Missing::new(name, reason));
         }
         Ok((Local { programs, listen }, missing))
+    }
+
+    /// The systems of one build of our own program.
+    pub(crate) fn of_build(program: &Path) -> Result<Self> {
+        let programs = vec![Program::describe(program, &["peer"])?];
+        let listen = None;
+        Ok(Local { programs, listen })
     }
 
     pub(crate) fn systems(&self) -> BTreeMap<String, About> {

@@ -1,5 +1,6 @@
 //! The coordinator: measures, or reads what was measured before, judges, and reports.
 
+pub(crate) mod against;
 mod compare;
 mod counts;
 pub(crate) mod host;

@@ -9,7 +9,7 @@ pub(crate) mod plot;
 mod row;
 mod tables;
 
-pub(crate) use row::{Metric, Row, name};
+pub(crate) use row::{Metric, Row, median, name};
 
 pub(crate) use tables::Kind;
 

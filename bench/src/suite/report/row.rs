@@ -145,7 +145,7 @@ pub(crate) fn name(workload: &str, case: &str) -> String {
     }
 }
 
-fn median(mut figures: Vec<f64>) -> f64 {
+pub(crate) fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_by(f64::total_cmp);
     let middle = figures.len() / 2;
     match figures.len() {
