@@ -5,6 +5,7 @@
 
 mod capnp;
 mod capnp_rpc;
+mod capture;
 mod codecs;
 mod connect;
 mod contracts;
@@ -59,6 +60,7 @@ pub const TARGETS: &[Target] = &[
     ("capnp-idl", contracts::capnp),
     ("capnp", capnp::messages),
     ("capnp-rpc", capnp_rpc::connection),
+    ("capture", capture::files),
     ("descriptors", contracts::descriptors),
     ("plugin", contracts::plugin),
     #[cfg(target_os = "linux")]

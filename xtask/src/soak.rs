@@ -35,6 +35,8 @@ enum Part {
     Attackers,
     /// The peer that scribbles over shared memory, under the address sanitizer.
     Sanitizer,
+    /// All calls of a minute captured.
+    Capture,
     /// Every fuzz target.
     Fuzz,
 }
@@ -57,6 +59,7 @@ fn run_part(part: Part, options: &Options) -> Result<(), String> {
     let ran = match part {
         Part::Attackers => hostile::soak(options.attackers),
         Part::Sanitizer => sanitizer(),
+        Part::Capture => capture(),
         Part::Fuzz => fuzz::soak(&options.targets, options.fuzz),
     };
     let minutes = start.elapsed().as_secs_f64() / 60.0;
@@ -90,6 +93,27 @@ fn record(lines: &[String], minutes: f64) -> Result<(), String> {
         .map_err(problem)?;
     file.write_all(rows.collect::<String>().as_bytes())
         .map_err(problem)
+}
+
+/// The load whose calls are all captured; it says how that went.
+fn capture() -> Result<Vec<String>, String> {
+    let words = [
+        "test",
+        "--release",
+        "--quiet",
+        "--package",
+        "dovetail-rpc",
+        "--test",
+        "runtime",
+        "--",
+        "capture::nothing_is_lost_in_a_minute",
+        "--ignored",
+        "--nocapture",
+    ];
+    let said = output(Command::new("cargo").args(words), &stage::root())?;
+    let line = said.lines().find(|line| line.starts_with("capture: "));
+    let line = line.ok_or("the test of captures says nothing")?;
+    Ok(vec![line.to_owned()])
 }
 
 /// The tests of hostile shared memory, with the compiler that the repository uses.

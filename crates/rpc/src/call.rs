@@ -1,17 +1,19 @@
 use crate::buffers::Gathered;
+use crate::capture::Recording;
 use crate::client::code_of;
 use crate::context::{CallInfo, Caller, Compress, OpenCall};
 use crate::extensions::Extensions;
 use crate::incoming::{Incoming, ReplyTo, Target};
 use crate::intercept::{Chain, Direction, Observed, Outcome};
 use crate::objects::{Transfer, Unsent};
-use crate::reply::ReplyBody;
+use crate::reply::{ReplyBody, Thrown};
 use crate::server::{Charge, SMALL};
-use crate::streams::{Receiver, StreamCall, Streaming};
+use crate::streams::{ItemOf, Receiver, StreamCall, Streaming};
 use crate::{Code, Context, Exceptions, Execution, Method, ServiceDescriptor, Status};
+use dovetail_protocol::dovetail::Body;
 use dovetail_wire::{
-    Blobs, Bytes, Decode, DecodeError, DecodeErrorKind, EncodeError, FieldValue, Kind, Limits,
-    ObjectNumbers, Out, ReadParams, Reader, WithObjects,
+    Blobs, Bytes, Decode, DecodeError, DecodeErrorKind, EncodeError, Encoding, FieldValue, Kind,
+    Limits, ObjectNumbers, Out, ReadParams, Reader, WithObjects,
 };
 use futures_core::Stream;
 use std::future::poll_fn;
@@ -92,6 +94,7 @@ impl Call {
             observed: Observed::default(),
             stop: None,
             trace: None,
+            recording: None,
         };
         Call {
             context: OpenCall(Context {
@@ -236,6 +239,7 @@ impl Call {
                     if let Err(status) = self.context.observe_item(Direction::Sent, None) {
                         return self.fail(&status);
                     }
+                    self.record(|recording| recording.item(Direction::Sent, &ItemOf(&item, 0)));
                     if let Err(status) = streams.send(item).await {
                         return self.fail(&status);
                     }
@@ -253,6 +257,7 @@ impl Call {
     /// Gives the answer that a stream follows.
     fn begin<T: FieldValue, E: Exceptions>(&mut self, answer: &Result<T, E>) -> Result<(), Status> {
         self.choose();
+        self.record(|recording| recording.reply(&ReplyBody(answer)));
         let result = T::when_absent().is_none();
         let begun = self
             .incoming
@@ -278,6 +283,7 @@ impl Call {
             return self.fail(status);
         }
         let answer: Result<T, E> = Err(exception);
+        self.record(|recording| recording.reply(&ReplyBody(&answer)));
         let (body, limits) = (ReplyBody(&answer), self.limits);
         match self
             .incoming
@@ -291,6 +297,9 @@ impl Call {
 
     /// Ends the stream with an exception, or the call with a status.
     fn break_off<E: Exceptions>(mut self, streams: &StreamCall, exception: E) -> Reply {
+        if exception.as_status().is_none() {
+            self.record(|recording| recording.thrown(&Thrown(&exception)));
+        }
         let (reply, out) = (&self.incoming.reply, &mut self.out);
         match reply.end_with(streams, out, exception, self.limits) {
             Ok(()) => self.excepted(),
@@ -302,6 +311,13 @@ impl Call {
     fn excepted(self) -> Reply {
         self.end(Outcome::Exception);
         Reply::new(self.out)
+    }
+
+    /// Keeps a message of the call, where it is captured.
+    fn record(&self, keep: impl FnOnce(&Recording)) {
+        if let Some(recording) = &self.context.call.recording {
+            keep(recording);
+        }
     }
 
     /// Tells interceptors how the call has ended.
@@ -349,6 +365,11 @@ impl Call {
     /// Bytes of the parameters, decompressed.
     pub(crate) fn size(&self) -> usize {
         self.incoming.body.size()
+    }
+
+    /// Returns the parameters as they came, and their encoding.
+    pub(crate) fn parameters(&self) -> (Encoding, Body) {
+        (self.incoming.encoding, self.incoming.body.clone())
     }
 
     /// Has these interceptors look at the call.
@@ -525,7 +546,11 @@ impl Call {
     }
 
     #[cold]
-    fn observe_result<T, E: Exceptions>(&self, result: &Result<T, E>) {
+    fn observe_result<T: FieldValue, E: Exceptions>(&self, result: &Result<T, E>) {
+        let failed = result.as_ref().err().and_then(Exceptions::as_status);
+        if failed.is_none() {
+            self.record(|recording| recording.reply(&ReplyBody(result)));
+        }
         match result {
             Ok(_) => self.end(Outcome::Returned),
             Err(exception) if exception.as_status().is_none() => self.end(Outcome::Exception),

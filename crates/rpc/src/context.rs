@@ -1,5 +1,6 @@
 use crate::admin::Stop;
 use crate::cancellation::Cancellation;
+use crate::capture::Recording;
 use crate::clock;
 use crate::extensions::Extensions;
 use crate::identity::Principal;
@@ -155,6 +156,8 @@ pub(crate) struct CallInfo {
     pub(crate) stop: Option<Arc<Stop>>,
     /// Its span, where calls are traced.
     pub(crate) trace: Option<Traced>,
+    /// Keeps its messages, where it is captured.
+    pub(crate) recording: Option<Arc<Recording>>,
 }
 
 thread_local! {

@@ -9,6 +9,7 @@ mod buffers;
 mod call;
 mod cancellation;
 mod capnp;
+pub mod capture;
 mod clock;
 #[cfg(feature = "config")]
 pub mod config;

@@ -29,6 +29,17 @@ impl<T: FieldValue, E: Exceptions> Encode for ReplyBody<'_, T, E> {
     }
 }
 
+/// A declared exception, as what a reply has in the place of a result. Only where fields have ids.
+pub(crate) struct Thrown<'a, E>(pub(crate) &'a E);
+
+impl<E: Exceptions> Encode for Thrown<'_, E> {
+    fn encode<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
+        writer.begin_reply()?;
+        self.0.write(writer)?;
+        writer.end_struct()
+    }
+}
+
 /// A result or a declared exception, on its way in.
 pub(crate) struct ReplySlot<T, E> {
     reply: Option<Result<T, E>>,

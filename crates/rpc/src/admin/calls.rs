@@ -1,6 +1,7 @@
 //! The calls that run, and those that have failed or were slow.
 
 use super::stop::Stop;
+use crate::capture::Recorder;
 use crate::context::Caller;
 use crate::identity::Principal;
 use crate::trace::{Recent, Span, SpanRecorder};
@@ -113,15 +114,27 @@ impl Calls {
 }
 
 /// The innermost interceptor of all calls, so that it knows their principals.
-pub(super) struct Watch(pub(super) Arc<Calls>);
+pub(super) struct Watch {
+    pub(super) calls: Arc<Calls>,
+    pub(super) recorder: Arc<Recorder>,
+}
 
 impl ServerInterceptor for Watch {
+    fn start(&mut self, services: &[&'static ServiceDescriptor]) -> Result<(), Status> {
+        self.recorder.serves(services);
+        Ok(())
+    }
+
     fn before(&self, call: &mut CallHead<'_>) -> Result<Decision, Status> {
-        self.0.begin(call);
+        self.calls.begin(call);
+        self.recorder.begin(call);
         Ok(Decision::Proceed)
     }
 
     fn after(&self, call: &Context, end: &CallEnd<'_>) {
-        self.0.end(call, end);
+        self.calls.end(call, end);
+        if let Some(recording) = &call.call.recording {
+            recording.end(call, end);
+        }
     }
 }

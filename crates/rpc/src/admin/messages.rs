@@ -1,10 +1,11 @@
 //! The contract: what administrators are told.
 
+use crate::capture::CaptureFilter;
 use crate::descriptor;
-use dovetail_wire::message;
+use dovetail_wire::{Bytes, message};
 use std::collections::BTreeMap;
 
-descriptor!(pub(super) static ADMIN = "Admin" in "dovetail.admin.v1" {
+descriptor!(pub(crate) static ADMIN = "Admin" in "dovetail.admin.v1" {
     /// The server as a whole.
     overview() -> Overview [idempotent, permission("dovetail.admin.read")];
     /// The methods that were called, over each wire.
@@ -28,6 +29,9 @@ descriptor!(pub(super) static ADMIN = "Admin" in "dovetail.admin.v1" {
     drain(1 seconds: i32) [permission("dovetail.admin.write")];
     /// Cancels a call. Returns false if it does not run.
     cancel(1 call: i64) -> bool [permission("dovetail.admin.write")];
+    /// Captures calls with all that they carry, until the time or the room is used up. The items
+    /// are the parts of a file, which `dovetail capture` shows.
+    capture(1 filter: CaptureFilter) -> (), stream<Bytes> [permission("dovetail.admin.capture")];
 });
 
 #[derive(Clone, Debug, Default, PartialEq)]

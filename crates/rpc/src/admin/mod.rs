@@ -9,16 +9,19 @@ mod messages;
 mod service;
 mod stop;
 
+pub(crate) use messages::ADMIN;
 pub(crate) use stop::{Stop, stopped};
 
-use crate::ServerInterceptor;
+use crate::capture::{CaptureFilter, Recorder};
 #[cfg(feature = "config")]
 use crate::config::Config;
 use crate::server::{Observer, Page};
 use crate::statistics::{self, Statistics};
 use crate::throttle::Refusals;
+use crate::{Items, ServerInterceptor, Status};
 use calls::{Calls, Watch};
 use dovetail_protocol::http::Response;
+use dovetail_wire::Bytes;
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -53,6 +56,7 @@ pub struct Admin(Arc<Inner>);
 struct Inner {
     statistics: Statistics,
     calls: Arc<Calls>,
+    recorder: Arc<Recorder>,
     server: OnceLock<Observer>,
     refusals: OnceLock<Refusals>,
     #[cfg(feature = "config")]
@@ -100,6 +104,7 @@ impl Default for Admin {
         Admin(Arc::new(Inner {
             statistics: Statistics::new(),
             calls: Arc::new(Calls::new()),
+            recorder: Arc::default(),
             server: OnceLock::new(),
             refusals: OnceLock::new(),
             #[cfg(feature = "config")]
@@ -145,6 +150,18 @@ impl Admin {
         self.0.drain.wait()
     }
 
+    /// Captures calls of the server: the messages of those that the filter keeps. The items are the
+    /// parts of a file, in order, which a [`Reader`](crate::capture::Reader) reads. The capture
+    /// ends when they are dropped, too.
+    ///
+    /// # Errors
+    ///
+    /// `FAILED_PRECONDITION` where a capture runs already, `INVALID_ARGUMENT` for a filter that
+    /// makes no sense.
+    pub fn capture(&self, filter: &CaptureFilter) -> Result<Items<'static, Bytes>, Status> {
+        self.0.recorder.start(filter).map(Items::new)
+    }
+
     /// Returns the statistics of the server.
     pub fn statistics(&self) -> &Statistics {
         &self.0.statistics
@@ -165,7 +182,10 @@ impl Admin {
     }
 
     pub(crate) fn interceptor(&self) -> impl ServerInterceptor + use<> {
-        Watch(self.0.calls.clone())
+        Watch {
+            calls: self.0.calls.clone(),
+            recorder: self.0.recorder.clone(),
+        }
     }
 
     /// Returns the paths that serve browsers and programs without a contract.

@@ -6,6 +6,7 @@ use super::messages::{
     ADMIN, Bucket, Call as CallRow, Connection, Method, Overview, RecentCall, Refusal, Reloaded,
     Server,
 };
+use crate::capture::CaptureFilter;
 use crate::names::{self, ChannelStatus, Health, State};
 use crate::server::Watched;
 use crate::statistics::MethodStatistics;
@@ -165,6 +166,14 @@ impl Service for Admin {
             Some("cancel") => call.unary((0_i64,), |context, (id,)| async move {
                 Ok::<_, Status>(self.cancel(&context, id))
             }),
+            Some("capture") => call.stream(
+                (CaptureFilter::default(),),
+                |context, (filter,)| async move {
+                    let chunks = self.capture(&filter)?;
+                    note(&context, "calls are captured");
+                    Ok::<_, Status>(chunks)
+                },
+            ),
             _ => call.no_such_method(),
         }
     }

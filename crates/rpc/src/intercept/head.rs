@@ -1,11 +1,13 @@
 use crate::admin::Stop;
 use crate::call::Call;
+use crate::capture::Recording;
 use crate::context::CallInfo;
 #[cfg(feature = "tls")]
 use crate::tls::TlsPeer;
 use crate::trace::Traced;
 use crate::{Context, Method, ServiceDescriptor, Status, Wire};
-use dovetail_wire::Bytes;
+use dovetail_protocol::dovetail::Body;
+use dovetail_wire::{Bytes, Encoding};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
@@ -123,6 +125,16 @@ impl<'a> CallHead<'a> {
     /// Lets somebody else cancel the call.
     pub(crate) fn set_stop(&mut self, stop: Arc<Stop>) {
         self.change(|info| info.stop = Some(stop));
+    }
+
+    /// Has the messages of the call kept.
+    pub(crate) fn record(&mut self, recording: Arc<Recording>) {
+        self.change(|info| info.recording = Some(recording));
+    }
+
+    /// Returns the parameters as they came, and their encoding.
+    pub(crate) fn parameters(&self) -> (Encoding, Body) {
+        self.call.parameters()
     }
 
     /// Makes the call a span of a trace.

@@ -14,7 +14,7 @@ mod services;
 
 #[cfg(feature = "async")]
 pub use client::{describe_services, descriptors, list_services};
-pub(crate) use services::Described;
+pub(crate) use services::{Described, describe};
 pub use services::{MethodDescription, ServiceDescription};
 
 use crate::{

@@ -67,7 +67,7 @@ impl Service for Described {
     }
 }
 
-fn describe(service: &'static ServiceDescriptor) -> ServiceDescription {
+pub(crate) fn describe(service: &'static ServiceDescriptor) -> ServiceDescription {
     let methods = service.iter().map(|(_, method)| MethodDescription {
         name: method.name.to_owned(),
         description: method

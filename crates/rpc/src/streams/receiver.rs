@@ -1,5 +1,5 @@
 use super::inbox::Next;
-use super::{Source, StreamCall, decode_exception, decode_item};
+use super::{ItemOf, Source, StreamCall, decode_exception, decode_item};
 use crate::intercept::Direction;
 use crate::{Code, Context as CallContext, Exceptions, Status};
 use dovetail_wire::FieldValue;
@@ -86,6 +86,11 @@ impl<T: FieldValue, E: Exceptions> Receiver<T, E> {
                     observer.observe_item(Direction::Received, Some(body.body.size()))
                 });
                 let item = observed.and_then(|()| decode_item(source, body, limits));
+                if let (Ok(item), Some(observer)) = (&item, &self.observer)
+                    && let Some(recording) = &observer.call.recording
+                {
+                    recording.item(Direction::Received, &ItemOf(item, 0));
+                }
                 Some(item.map_err(E::from))
             }
             Next::End(Ok(None)) => None,

@@ -18,6 +18,8 @@ mod async_streams;
 #[cfg(feature = "async")]
 mod callbacks;
 mod capnp;
+#[cfg(all(feature = "grpc", feature = "macros"))]
+mod capture;
 #[cfg(feature = "tls")]
 mod certificates;
 #[cfg(all(feature = "grpc", feature = "lz4", feature = "zstd"))]

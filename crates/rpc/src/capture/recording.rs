@@ -1,0 +1,209 @@
+use super::filter::code;
+use super::format::{CapturedCall, CapturedHeader, CapturedItem, encoded};
+use super::queue::Queue;
+use crate::sessions::HEADER;
+use crate::{CallEnd, CallHead, Context, Direction, Outcome, clock};
+use dovetail_wire::{Bytes, Encode, Encoding, Limits};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// The most bytes of a call. Of a call with more, further items are missing.
+const MOST: usize = 8 << 20;
+
+/// Bytes that a call takes beside its messages.
+const OVERHEAD: usize = 256;
+
+/// Headers by which a caller shows who it is. Only their names are kept.
+const CREDENTIALS: [&str; 5] = [
+    "authorization",
+    "proxy-authorization",
+    "cookie",
+    "x-api-key",
+    HEADER,
+];
+
+/// A call that is captured, while it runs.
+pub(crate) struct Recording {
+    queue: Arc<Queue>,
+    number: u64,
+    began: Instant,
+    call: Mutex<Recorded>,
+}
+
+/// The part of a call that has happened.
+#[derive(Default)]
+struct Recorded {
+    call: CapturedCall,
+    size: usize,
+    /// It has been handed over: at the end of the call, or at that of the capture.
+    over: bool,
+}
+
+impl Recording {
+    pub(super) fn begin(queue: &Arc<Queue>, number: u64, head: &CallHead<'_>) -> Self {
+        let began = clock::now();
+        let (encoding, body) = head.parameters();
+        let (parameters, missing) = match body.decompress() {
+            Ok(bytes) if bytes.len() <= MOST => (Bytes::copy_from_slice(&bytes), String::new()),
+            Ok(bytes) => (Bytes::new(), format!("{} bytes of parameters", bytes.len())),
+            Err(error) => (Bytes::new(), format!("the parameters: {error}")),
+        };
+        let context = head.context();
+        let headers = head.headers().map(|(name, value)| CapturedHeader {
+            name: name.to_owned(),
+            value: match CREDENTIALS
+                .iter()
+                .any(|known| known.eq_ignore_ascii_case(name))
+            {
+                true => Bytes::from_static("…".as_bytes()),
+                false => Bytes::copy_from_slice(value),
+            },
+        });
+        let principal = head
+            .principal()
+            .map(|principal| principal.name().to_owned());
+        let deadline = head
+            .deadline()
+            .map(|at| micros(at.saturating_duration_since(began)));
+        let trace = context.trace();
+        let call = CapturedCall {
+            began: micros(began.saturating_duration_since(queue.began())),
+            service: head.service().full_name().into_owned(),
+            method: head.method().name.to_owned(),
+            wire: head.wire().to_string(),
+            peer: head.peer().to_owned(),
+            principal: principal.unwrap_or_default(),
+            headers: headers.collect(),
+            deadline,
+            encoding: encoding.name().to_owned(),
+            trace: trace.map_or_else(String::new, |trace| format!("{:032x}", trace.trace_id())),
+            parameters,
+            missing,
+            ..CapturedCall::default()
+        };
+        let headers = call
+            .headers
+            .iter()
+            .map(|header| header.name.len() + header.value.len());
+        let size = OVERHEAD + call.parameters.len() + headers.sum::<usize>();
+        Recording {
+            queue: queue.clone(),
+            number,
+            began,
+            call: Mutex::new(Recorded {
+                call,
+                size,
+                over: false,
+            }),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Recorded> {
+        self.call.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps an item of a stream, as the struct with it as field 0.
+    pub(crate) fn item(&self, direction: Direction, item: &impl Encode) {
+        let at = micros(self.began.elapsed());
+        let bytes = tagged(item);
+        let mut recorded = self.lock();
+        if let Some(item) = recorded.keep("an item", bytes) {
+            let sent = direction == Direction::Sent;
+            recorded.call.items.push(CapturedItem { at, sent, item });
+        }
+    }
+
+    /// Keeps the result or the declared exception.
+    pub(crate) fn reply(&self, body: &impl Encode) {
+        let bytes = tagged(body);
+        let mut recorded = self.lock();
+        if let Some(reply) = recorded.keep("the result", bytes) {
+            recorded.call.reply = reply;
+        }
+    }
+
+    /// Keeps the declared exception that ends the server's stream.
+    pub(crate) fn thrown(&self, body: &impl Encode) {
+        let bytes = tagged(body);
+        let mut recorded = self.lock();
+        if let Some(thrown) = recorded.keep("the exception of the stream", bytes) {
+            recorded.call.thrown = thrown;
+        }
+    }
+
+    /// The call has ended.
+    pub(crate) fn end(&self, context: &Context, end: &CallEnd<'_>) {
+        self.queue.closed(self.number);
+        let filter = self.queue.filter();
+        if !filter.ends(end) {
+            return;
+        }
+        let mut recorded = self.lock();
+        if let Outcome::Failed(status) = end.outcome() {
+            recorded.call.message = status.message().to_owned();
+        }
+        recorded.call.code = code(end.outcome());
+        recorded.call.elapsed = micros(end.elapsed());
+        if recorded.call.trace.is_empty() {
+            let trace = context
+                .trace()
+                .map(|trace| format!("{:032x}", trace.trace_id()));
+            recorded.call.trace = trace.unwrap_or_default();
+        }
+        self.hand_over(recorded);
+    }
+
+    /// The capture ends before the call.
+    pub(super) fn cut(&self) {
+        let mut recorded = self.lock();
+        recorded.call.elapsed = micros(self.began.elapsed());
+        self.hand_over(recorded);
+    }
+
+    fn hand_over(&self, mut recorded: MutexGuard<'_, Recorded>) {
+        if !std::mem::replace(&mut recorded.over, true) {
+            let call = std::mem::take(&mut recorded.call);
+            drop(recorded);
+            let times = (call.began, call.began + call.elapsed);
+            self.queue.push(&encoded(&call), times);
+        }
+    }
+}
+
+impl Recorded {
+    /// Returns the bytes, unless the call is over, or they cannot be kept, which is noted.
+    fn keep(&mut self, what: &str, bytes: Result<Bytes, String>) -> Option<Bytes> {
+        if self.over {
+            return None;
+        }
+        let bytes = bytes.and_then(|bytes| match self.size + bytes.len() <= MOST {
+            true => Ok(bytes),
+            false => Err("the call has more than 8 MiB".to_owned()),
+        });
+        match bytes {
+            Ok(bytes) => {
+                self.size += bytes.len() + size_of::<CapturedItem>();
+                Some(bytes)
+            }
+            Err(why) => {
+                if self.call.missing.is_empty() {
+                    self.call.missing = format!("{what}: {why}");
+                }
+                None
+            }
+        }
+    }
+}
+
+fn tagged(value: &impl Encode) -> Result<Bytes, String> {
+    let mut out = Vec::new();
+    let limits = Limits::default();
+    match Encoding::Tagged.encode(value, &mut out, limits) {
+        Ok(()) => Ok(out.into()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+pub(super) fn micros(time: std::time::Duration) -> i64 {
+    i64::try_from(time.as_micros()).unwrap_or(i64::MAX)
+}
