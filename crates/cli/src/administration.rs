@@ -9,7 +9,7 @@ use crate::tables::{Table, forever, table};
 use crate::tls::ClientOptions;
 use crate::values::{arguments, duration};
 use clap::Args;
-use dovetail::Wire;
+use dovetail::{Channel, Wire};
 use dovetail_dynamic::{Contract, Reply, to_json};
 use dovetail_schema::ServiceId;
 use serde_json::Value as Json;
@@ -44,6 +44,24 @@ pub(crate) struct Server {
 const SERVICE: &str = "dovetail.admin.v1.Admin";
 
 impl Administration {
+    /// Opens a channel to it, over Dovetail's wire unless another one is asked for. Its calls may
+    /// go on for as long as they like.
+    pub(crate) fn channel(&self) -> Result<Channel> {
+        let mut target = self.tls.target(&self.address)?;
+        target.headers = self.headers.pairs()?;
+        let wire = target.wire(self.wire.unwrap_or(Wire::Dovetail))?;
+        self.headers.check(wire)?;
+        let way = Way {
+            target,
+            wire,
+            service: Some(SERVICE.to_owned()),
+            timeout: self.timeout,
+        };
+        let channel = way.channel();
+        let channel = channel.map_err(|status| Failure::new(Exit::Call, status))?;
+        Ok(channel.with_timeout(Duration::MAX))
+    }
+
     /// Asks for the contract.
     pub(crate) fn reach(&self) -> Result<Server> {
         let mut target = self.tls.target(&self.address)?;

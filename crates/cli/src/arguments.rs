@@ -1,8 +1,8 @@
 //! The command line: every command with its options, and examples that work.
 
 use crate::commands::{
-    admin, call, check, completions, config, demo, describe, export, gateway, generate, list,
-    resolve, serve, top,
+    admin, call, capture, check, completions, config, demo, describe, export, gateway, generate,
+    list, replay, resolve, serve, top,
 };
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand};
@@ -61,6 +61,10 @@ pub(crate) enum Command {
     Admin(admin::Admin),
     /// Watch the methods of a running server
     Top(top::Top),
+    /// Capture calls of a running server, and show them
+    Capture(capture::Capture),
+    /// Make the calls of a capture again, and compare the answers
+    Replay(replay::Replay),
     /// Show the servers that a name stands for
     Resolve(resolve::Resolve),
     /// Check and show the configuration of a process

@@ -8,6 +8,7 @@ mod administration;
 mod against;
 mod arguments;
 mod caller;
+mod captured;
 mod commands;
 mod failure;
 mod forward;

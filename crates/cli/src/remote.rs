@@ -24,6 +24,13 @@ pub(crate) struct Known {
 }
 
 impl Known {
+    /// Says which methods cannot be called.
+    pub(crate) fn tell_omitted(&self) {
+        for what in &self.omitted {
+            tell(&format!("left out: {what}"));
+        }
+    }
+
     /// The contract of a file.
     fn of_file(file: &Path, includes: &Includes) -> Result<Known> {
         let schema = idl::load(file, includes)?;
@@ -80,9 +87,7 @@ pub(crate) fn ask(target: &Target, wire: Option<Wire>, timeout: Duration) -> Res
         };
         match block_on(ask_over(target, *tried, limit))? {
             Ok(known) => {
-                for what in &known.omitted {
-                    tell(&format!("left out: {what}"));
-                }
+                known.tell_omitted();
                 return Ok(known);
             }
             Err(why) => failures.push(format!("{tried}: {why}")),
@@ -164,7 +169,7 @@ async fn by_descriptors(channel: &Channel) -> std::result::Result<Known, String>
     })
 }
 
-fn by_descriptions(services: Vec<ServiceDescription>, wire: Wire) -> Known {
+pub(crate) fn by_descriptions(services: Vec<ServiceDescription>, wire: Wire) -> Known {
     let mut contract = Described::new("");
     let mut omitted = Vec::new();
     for service in services {

@@ -5,6 +5,7 @@ use crate::failure::{Exit, Failure, Result};
 use crate::output::tell;
 use crate::tls::ServerOptions;
 use clap::Args;
+use dovetail::admin::Admin;
 use dovetail::{Address, Reflection, Running, Server};
 use dovetail_codegen::openapi;
 use dovetail_schema::Schema;
@@ -29,6 +30,18 @@ pub(crate) struct Entrance {
     tls: ServerOptions,
     #[command(flatten)]
     hosts: AllowedHosts,
+    /// Show the administration here, as in tcp://127.0.0.1:9091: a console for browsers, and the
+    /// server of `dovetail admin`, `top` and `capture`
+    #[arg(long, value_name = "ADDRESS")]
+    admin: Option<String>,
+}
+
+/// A server that runs, with the one that shows its administration.
+pub(crate) struct Served {
+    running: Running,
+    admin: Option<Running>,
+    /// The address that it got, with its port.
+    pub(crate) address: Address,
 }
 
 /// Host names that requests from browsers may use.
@@ -64,6 +77,28 @@ impl Entrance {
         address::parse(&self.listen)
     }
 
+    /// Starts a server at the address.
+    pub(crate) fn start(&self, server: Server) -> Result<Served> {
+        let address = self.address()?;
+        let admin = self.admin.as_ref().map(|at| (Admin::new(), at));
+        let server = match &admin {
+            Some((admin, _)) => server.administered(admin),
+            None => server,
+        };
+        let (running, address) = start(server, address, "--listen")?;
+        let shown = admin.map(|(admin, at)| {
+            let at = address::parse(at)?;
+            let (shown, at) = start(Server::new().admin(&admin), at, "--admin")?;
+            tell(&format!("administration on {at}"));
+            Ok(shown)
+        });
+        Ok(Served {
+            running,
+            admin: shown.transpose()?,
+            address,
+        })
+    }
+
     /// A server that describes the contract by OpenAPI, gRPC's reflection and Dovetail's. Each
     /// description leaves out the parts that it has no form for.
     pub(crate) fn server(&self, schema: &Schema) -> Result<Server> {
@@ -79,11 +114,20 @@ impl Entrance {
     }
 }
 
-/// Starts a server at the address of its [`Entrance`]. Returns the address that it got, with its
-/// port.
-pub(crate) fn start(server: Server, address: Address) -> Result<(Running, Address)> {
+impl Served {
+    /// Waits for Ctrl-C or SIGTERM, then lets the calls that have arrived finish.
+    pub(crate) fn until_interrupted(self) -> Result {
+        let ended = until_interrupted(self.running);
+        drop(self.admin);
+        ended
+    }
+}
+
+/// Starts a server at an address, which an option has given. Returns the address that it got, with
+/// its port.
+fn start(server: Server, address: Address, option: &str) -> Result<(Running, Address)> {
     let listening = server.listen(&address.to_string());
-    let listening = listening.map_err(|problem| cannot_listen(&problem, "--listen"))?;
+    let listening = listening.map_err(|problem| cannot_listen(&problem, option))?;
     let running = listening.start().map_err(|problem| {
         let secure = matches!(address, Address::Tls(_));
         Failure::new(Exit::Failed, format!("cannot start the server: {problem}"))

@@ -1,11 +1,12 @@
 //! A call with streams from a terminal: items are lines of JSON, on standard input and on standard
 //! output.
 
-use crate::caller::{Way, reply};
+use crate::caller::reply;
+use crate::captured::decode;
 use crate::failure::{Exit, Failure, Result};
 use crate::output;
-use dovetail::wire::{Encode, EncodeError, Writer};
-use dovetail::{DescribedNext, DescribedStreams, Status};
+use dovetail::wire::{Bytes, Encode, EncodeError, Encoding, Writer};
+use dovetail::{Channel, DescribedNext, DescribedStreams, Status};
 use dovetail_dynamic::{
     Contract, Params, ParamsSlot, Reply, ReplySlot, Struct, Value, from_json, to_json,
 };
@@ -34,7 +35,7 @@ pub(crate) enum End {
 
 /// The items of a stream. Each is encoded as the only parameter of a made-up method. The wire
 /// decides the number of the parameter.
-struct Items {
+pub(crate) struct Items {
     stream: &'static Stream,
     methods: [&'static Method; 3],
     /// The exceptions that end it are those of another one.
@@ -74,6 +75,24 @@ impl Items {
         }
     }
 
+    /// The method whose exceptions end the stream.
+    pub(crate) fn end(&self) -> &'static Method {
+        self.end
+    }
+
+    /// Reads an item of a capture.
+    pub(crate) fn read(
+        &self,
+        contract: &Contract<'_>,
+        bytes: &Bytes,
+    ) -> std::result::Result<Json, String> {
+        let mut slot = ParamsSlot::new(contract, self.methods[0]);
+        decode(Encoding::Tagged, &mut slot, bytes)?;
+        let item = slot.values.take(0);
+        let item = item.map(|item| to_json(contract, &self.stream.item, &item));
+        Ok(item.unwrap_or(Json::Null))
+    }
+
     /// The method for items in the field of this number.
     fn method(&self, field: i32) -> &'static Method {
         let at = usize::try_from(field).unwrap_or(0);
@@ -102,27 +121,37 @@ impl Streamed {
         })
     }
 
+    /// Returns the items of the caller.
+    pub(crate) fn sent(&self) -> Option<&Items> {
+        self.sent.as_ref()
+    }
+
+    /// Returns the items of the server.
+    pub(crate) fn received(&self) -> Option<&Items> {
+        self.received.as_ref()
+    }
+
     /// Whether it reads standard input.
     pub(crate) fn reads(&self) -> bool {
         self.sent.is_some()
     }
 
     /// Calls, sends what comes on standard input, and prints the items that come.
-    pub(crate) fn call(&self, way: &Way, arguments: &Struct) -> Result<End> {
+    pub(crate) fn call(&self, channel: &Channel, arguments: &Struct) -> Result<End> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build();
         let runtime = runtime.map_err(|problem| Failure::new(Exit::Failed, problem))?;
-        let ended = runtime.block_on(self.run(way, arguments, lines, &mut print));
+        let ended = runtime.block_on(self.run(channel, arguments, lines, &mut print));
         // Standard input may be open for ever.
         runtime.shutdown_background();
         ended
     }
 
     /// Sends an item for each line, and passes the items that arrive to `show`.
-    async fn run(
+    pub(crate) async fn run(
         &self,
-        way: &Way,
+        channel: &Channel,
         arguments: &Struct,
         lines: impl FnOnce() -> Receiver<String>,
         show: &mut impl FnMut(&Json) -> Result,
@@ -130,7 +159,6 @@ impl Streamed {
         let opened = async {
             let result = self.method.result.is_some() && self.received.is_some();
             let params = Params::new(self.contract, self.method, arguments);
-            let channel = way.channel()?;
             channel.open_described(self.row, &params, result).await
         };
         let streams = match opened.await {
@@ -266,6 +294,7 @@ fn print(item: &Json) -> Result {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::caller::Way;
     use crate::tables::{forever, table};
     use dovetail::{
         Call, Context, HandlerFuture, Items as Numbers, Server, Service, ServiceDescriptor, Wire,
@@ -343,15 +372,17 @@ mod tests {
                     .for_each(|line| sender.try_send((*line).to_owned()).unwrap());
                 drop(sender);
                 let mut printed = Vec::new();
-                let ended = crate::remote::block_on(streamed.run(
-                    &way,
-                    &arguments,
-                    || receiver,
-                    &mut |item| {
+                let ended = crate::remote::block_on(async {
+                    let channel = way.channel().unwrap();
+                    let mut print = |item: &Json| {
                         printed.push(item.clone());
                         Ok(())
-                    },
-                ));
+                    };
+                    let receiver = || receiver;
+                    streamed
+                        .run(&channel, &arguments, receiver, &mut print)
+                        .await
+                });
                 let Ok(Ok(End::Reply(reply))) = ended else {
                     panic!("no reply over {wire}");
                 };

@@ -92,9 +92,41 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(number * unit).map_err(|_| "too large or negative".to_owned())
 }
 
+/// `500KB`, `64MB`, `2GB`, or a number.
+pub(crate) fn bytes(text: &str) -> Result<i64, String> {
+    let digits = text.trim_end_matches(char::is_alphabetic);
+    let unit = match &text[digits.len()..] {
+        "" | "B" => 1,
+        "KB" => 1 << 10,
+        "MB" => 1 << 20,
+        "GB" => 1 << 30,
+        _ => return Err("the units are KB, MB, GB".to_owned()),
+    };
+    let number: Option<i64> = digits.parse().ok();
+    let number = number.and_then(|number| number.checked_mul(unit));
+    let number = number.filter(|number| *number > 0);
+    number.ok_or_else(|| "expected a number of bytes: 64MB".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes() {
+        let rows = [
+            ("500", Some(500)),
+            ("64MB", Some(64 << 20)),
+            ("2GB", Some(2 << 30)),
+            ("0", None),
+            ("-1KB", None),
+            ("1.5MB", None),
+            ("1TB", None),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(bytes(text).ok(), expected, "{text}");
+        }
+    }
 
     #[test]
     fn durations() {

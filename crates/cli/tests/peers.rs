@@ -54,12 +54,30 @@ impl Server {
     }
 
     fn gateway(words: &[&str]) -> Server {
+        Server::start(Server::gateway_command(words), "on tcp://", " ")
+    }
+
+    fn gateway_command(words: &[&str]) -> Command {
         let mut command = dovetail();
         command
             .arg("gateway")
             .args(words)
             .args(["--listen", "tcp://127.0.0.1:0"]);
-        Server::start(command, "on tcp://", " ")
+        command
+    }
+
+    /// Starts a gateway with an administration; returns the address of that, too.
+    fn administered_gateway(words: &[&str]) -> (Server, String) {
+        let mut command = Server::gateway_command(words);
+        command
+            .args(["--admin", "tcp://127.0.0.1:0", "--quiet"])
+            .stderr(Stdio::piped());
+        let mut gateway = Server::start(command, "on tcp://", " ");
+        let said = gateway.child.stderr.take().expect("its errors");
+        let first = BufReader::new(said).lines().next();
+        let first = first.expect("a first line").expect("text");
+        let admin = first.rsplit("tcp://").next().unwrap_or_default();
+        (gateway, admin.to_owned())
     }
 }
 
@@ -385,4 +403,108 @@ fn a_stock_grpc_server_is_called_by_thrift() {
     assert!((1..=9_000).contains(&left), "{left}");
     let refused = printed(dovetail().args(["call", at, "mapped.Mapped.numbers", "{}"]));
     assert!(refused.contains("does not carry"), "{refused}");
+}
+
+/// Captures the calls of `work` into a file.
+fn captured(admin: &str, file: &Path, work: impl FnOnce()) {
+    let mut command = dovetail();
+    let file = file.to_str().expect("a path");
+    let mut take = command
+        .args(["capture", "take", admin, file, "--for", "5s"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command");
+    let mut lines = BufReader::new(take.stderr.take().expect("its errors")).lines();
+    let first = lines.next().expect("a first line").expect("text");
+    assert!(first.starts_with("capturing for 5s"), "{first}");
+    work();
+    let last = lines.map_while(std::result::Result::ok).last();
+    let last = last.unwrap_or_default();
+    assert!(last.ends_with("it ended when its time was over"), "{last}");
+    assert!(take.wait().expect("its end").success());
+}
+
+fn replay(file: &Path, words: &[&str], expected: &str) {
+    let file = file.to_str().expect("a path");
+    let found = printed(dovetail().args(["replay", file]).args(words));
+    assert!(found.contains(expected), "{words:?}: {found}");
+}
+
+/// Calls that stock clients make of a stock server through the gateway are captured there, and made
+/// again on the stock server itself, over its own wire, and on the gateway over others.
+#[test]
+fn calls_of_stock_peers_are_captured_and_made_again() {
+    let (Some(grpc), Some(thrift)) = (peer("grpc"), peer("python")) else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("thrift.capture");
+    let server = Server::of_peer(&grpc, &[]);
+    let to = server.address.as_str();
+    let words = ["mapped.thrift", "--to", to, "--wire", "grpc"];
+    let (gateway, admin) = Server::administered_gateway(&words);
+    let at = gateway.address.as_str();
+    captured(&admin, &file, || {
+        for how in ["add", "refused", "missing", "internal"] {
+            python(&thrift, "thrift_client.py", &[at, how]);
+        }
+    });
+    let shown = ["capture", "convert", file.to_str().expect("a path")];
+    let calls = printed(dovetail().args(shown));
+    for part in [
+        r#""wire":"compact+framed""#,
+        r#""outcome":{"result":42}"#,
+        r#""outcome":{"exception":{"Refused":{"#,
+        r#""outcome":{"failed":{"code":"INTERNAL","#,
+    ] {
+        assert!(calls.contains(part), "{part}: {calls}");
+    }
+    replay(
+        &file,
+        &[to, "--wire", "grpc"],
+        "4 calls over grpc: 4 answers as captured",
+    );
+    for wire in [
+        "dovetail",
+        "grpc",
+        "binary",
+        "compact+header",
+        "connect+json",
+        "msgpack-rpc",
+    ] {
+        let expected = format!("4 calls over {wire}: 4 answers as captured");
+        replay(&file, &[at, "--wire", wire, "--speed", "max"], &expected);
+    }
+
+    let file = folder.path().join("grpc.capture");
+    let flags = ["--protocol", "binary", "--transport", "buffered"];
+    let server = Server::of_peer(&thrift, &flags);
+    let to = server.address.as_str();
+    let (gateway, admin) = Server::administered_gateway(&["interop.thrift", "--to", to]);
+    let at = gateway.address.as_str();
+    captured(&admin, &file, || {
+        for (method, message) in [
+            ("echo_i32", r#"{"value": 7}"#),
+            (
+                "join",
+                r#"{"first": 1, "second": "a", "third": "2", "fourth": "b"}"#,
+            ),
+            ("may_fail", r#"{"how": "not_found"}"#),
+        ] {
+            python(
+                &grpc,
+                "grpc_client.py",
+                &[at, "interop.Interop", method, message],
+            );
+        }
+    });
+    replay(
+        &file,
+        &[to, "--wire", "binary"],
+        "3 calls over binary: 3 answers as captured",
+    );
+    for wire in ["dovetail", "grpc", "compact+framed"] {
+        let expected = format!("3 calls over {wire}: 3 answers as captured");
+        replay(&file, &[at, "--wire", wire, "--speed", "max"], &expected);
+    }
 }

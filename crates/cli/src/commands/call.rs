@@ -154,7 +154,9 @@ impl Call {
             let failure = "standard input has the items of the stream, and not the arguments, too";
             return Err(Failure::new(Exit::Usage, failure).help("put these in a file: @FILE"));
         }
-        match streamed.call(way, values)? {
+        let channel = way.channel();
+        let channel = channel.map_err(|status| self.explain(&status, way.wire))?;
+        match streamed.call(&channel, values)? {
             // It stands before the items.
             End::Reply(Reply::Result(_)) if method.server_stream.is_some() => Ok(()),
             End::Reply(reply) => show(contract, method, Some(reply), self.format),

@@ -7,7 +7,7 @@ use crate::idl::Includes;
 use crate::output;
 use crate::paint::{Stream, Style};
 use crate::remote::{self, full_name};
-use crate::run::{Entrance, start, until_interrupted};
+use crate::run::Entrance;
 use crate::tables::forever;
 use crate::tls::ClientOptions;
 use crate::values::duration;
@@ -27,6 +27,7 @@ Examples:
   dovetail gateway --to 10.0.0.7:50051                                 one that has reflection
   dovetail gateway shop.proto --to tls://shop.example:443 --ca ca.pem
   dovetail gateway api.thrift --to http://10.0.0.7/api --listen tcp://0.0.0.0:9091
+  dovetail gateway shop.proto --to 10.0.0.7:50051 --admin tcp://127.0.0.1:9091   with a console
 
 The gateway answers on one port over every wire: Thrift's, gRPC, JSON over HTTP, msgpack-rpc and
 Dovetail's own, with health checks and reflection. Headers, deadlines, declared exceptions and errors
@@ -60,7 +61,7 @@ pub(crate) struct Gateway {
 
 impl Gateway {
     pub(crate) fn run(self) -> Result {
-        let (address, target) = (self.entrance.address()?, self.trust.target(&self.to)?);
+        let target = self.trust.target(&self.to)?;
         let file = self.file.as_deref();
         let known = remote::contract(file, &self.includes, &target, self.wire, self.timeout)?;
         let wire = target.wire(self.wire.unwrap_or(known.wire))?;
@@ -85,7 +86,7 @@ impl Gateway {
             let forward = forward.map_err(|status| Failure::new(Exit::Failed, status))?;
             server = server.service(forward);
         }
-        let (running, at) = start(server, address)?;
+        let served = self.entrance.start(server)?;
         let paint = Stream::Stdout.paint();
         let names = services.iter().map(|id| schema[*id].name.as_str());
         let names = names.collect::<Vec<_>>().join(", ");
@@ -93,9 +94,9 @@ impl Gateway {
             "{} of {} over {wire}, on {} over every wire\n",
             paint.text(Style::Strong, &names),
             target.address,
-            paint.text(Style::Strong, &at.to_string()),
+            paint.text(Style::Strong, &served.address.to_string()),
         ))?;
-        until_interrupted(running)
+        served.until_interrupted()
     }
 
     fn way(&self, target: &Target, wire: Wire, schema: &Schema, service: ServiceId) -> Way {

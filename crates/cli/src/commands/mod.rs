@@ -2,6 +2,7 @@
 
 pub(crate) mod admin;
 pub(crate) mod call;
+pub(crate) mod capture;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod config;
@@ -11,6 +12,7 @@ pub(crate) mod export;
 pub(crate) mod gateway;
 pub(crate) mod generate;
 pub(crate) mod list;
+pub(crate) mod replay;
 pub(crate) mod resolve;
 pub(crate) mod serve;
 pub(crate) mod top;
@@ -32,6 +34,8 @@ pub(crate) fn run(command: Command) -> Result {
         Command::Demo(command) => command.run(),
         Command::Admin(command) => command.run(),
         Command::Top(command) => command.run(),
+        Command::Capture(command) => command.run(),
+        Command::Replay(command) => command.run(),
         Command::Resolve(command) => command.run(),
         Command::Config(command) => command.run(),
         Command::Completions(command) => command.run(),

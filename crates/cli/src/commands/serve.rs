@@ -2,7 +2,7 @@ use crate::failure::{Exit, Failure, Result};
 use crate::idl::{self, Includes};
 use crate::output::{self, program};
 use crate::paint::{Stream, Style};
-use crate::run::{Entrance, start, until_interrupted};
+use crate::run::Entrance;
 use crate::sample::{Behavior, Sample};
 use crate::tables::forever;
 use crate::values::{duration, shown_arguments};
@@ -60,7 +60,6 @@ fn permille(text: &str) -> std::result::Result<u32, String> {
 
 impl Serve {
     pub(crate) fn run(self) -> Result {
-        let address = self.entrance.address()?;
         let contract = forever(idl::load(&self.file, &self.includes)?, true);
         let schema = contract.schema();
         let services = services(schema);
@@ -78,9 +77,9 @@ impl Serve {
         for id in &services {
             server = server.service(Sample::new(contract, *id, behavior, calls.clone()));
         }
-        let (running, at) = start(server, address)?;
-        self.greet(contract, &services, &at)?;
-        until_interrupted(running)
+        let served = self.entrance.start(server)?;
+        self.greet(contract, &services, &served.address)?;
+        served.until_interrupted()
     }
 
     fn greet(&self, contract: &Contract<'_>, services: &[ServiceId], at: &Address) -> Result {

@@ -1,0 +1,278 @@
+use crate::administration::Administration;
+use crate::captured::{Captured, ReadCall, difference};
+use crate::failure::{Exit, Failure, Result};
+use crate::output::{self, tell};
+use crate::paint::{Paint, Stream, Style};
+use crate::remote::block_on;
+use crate::values::{bytes, duration};
+use clap::{Args, Subcommand};
+use dovetail::capture::{CaptureFilter, capture};
+use dovetail::{Code, Status};
+use serde_json::Value as Json;
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Capture calls of a running server, and show them
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  dovetail capture take 127.0.0.1:9091 shop.capture                all calls of a minute
+  dovetail capture take 127.0.0.1:9091 shop.capture --for 10s --method shop.v1.Orders/place
+  dovetail capture take 127.0.0.1:9091 slow.capture --slower 100ms --code OK --code UNAVAILABLE
+  dovetail capture view shop.capture                               calls as text
+  dovetail capture convert shop.capture | jq .outcome              a line of JSON for each call
+  dovetail capture diff before.capture after.capture --ignore time   answers that differ
+  dovetail replay shop.capture 127.0.0.1:9090                      makes the calls again
+
+The address is that of a server with `Server::admin`. A capture has parameters, items, results
+and headers of calls, but no credentials: keep it as you keep the data of the server.
+docs/capture.md has more, docs/spec/capture.md the format.")]
+pub(crate) struct Capture {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Capture calls of a running server into a file
+    Take(Box<Take>),
+    /// Show the calls of a capture as text
+    View(View),
+    /// Print the calls of a capture as JSON, a line for each
+    Convert(View),
+    /// Compare the answers of two captures to the same calls
+    Diff(Diff),
+}
+
+#[derive(Debug, Args)]
+struct Take {
+    #[command(flatten)]
+    server: Administration,
+    /// The file to write
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Only calls of this service or method; can be repeated
+    #[arg(long, value_name = "SERVICE[/METHOD]")]
+    method: Vec<String>,
+    /// Only calls of callers whose address begins so; can be repeated
+    #[arg(long, value_name = "ADDRESS")]
+    peer: Vec<String>,
+    /// Only calls of this principal; can be repeated
+    #[arg(long, value_name = "NAME")]
+    principal: Vec<String>,
+    /// Only calls that end so: OK, EXCEPTION, or a code such as UNAVAILABLE; can be repeated
+    #[arg(long, value_name = "CODE")]
+    code: Vec<String>,
+    /// Only calls that take this long or longer
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    slower: Option<Duration>,
+    /// Only this part of the calls, 0 to 1
+    #[arg(long, value_name = "PART")]
+    share: Option<f64>,
+    /// End after this time
+    #[arg(long = "for", value_name = "TIME", value_parser = duration, default_value = "60s")]
+    time: Duration,
+    /// End with so many bytes of calls, as in 500KB, 64MB or 2GB
+    #[arg(long, value_name = "BYTES", value_parser = bytes, default_value = "64MB")]
+    bytes: i64,
+}
+
+#[derive(Debug, Args)]
+struct View {
+    /// The capture
+    file: PathBuf,
+    /// Only calls that went on at this time after the beginning, or later
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    from: Option<Duration>,
+}
+
+#[derive(Debug, Args)]
+struct Diff {
+    /// A capture
+    before: PathBuf,
+    /// Another one
+    after: PathBuf,
+    /// Do not compare fields of this name, at any depth; can be repeated
+    #[arg(long, value_name = "FIELD")]
+    ignore: Vec<String>,
+}
+
+impl Capture {
+    pub(crate) fn run(self) -> Result {
+        match self.action {
+            Action::Take(take) => take.run(),
+            Action::View(view) => {
+                let paint = Stream::Stdout.paint();
+                view.each(|call| output::write(&text(call, paint)))
+            }
+            Action::Convert(view) => view.each(|call| output::json(&call.json().to_string())),
+            Action::Diff(diff) => diff.run(),
+        }
+    }
+}
+
+impl Take {
+    fn run(&self) -> Result {
+        let cannot = |problem: std::io::Error| {
+            let failure = format!("cannot write `{}`: {problem}", self.file.display());
+            Failure::new(Exit::Failed, failure)
+        };
+        let channel = self.server.channel()?;
+        block_on(async {
+            let parts = capture(&channel, &self.filter()).await;
+            let mut parts = parts.map_err(|status| refused(&status))?;
+            let mut file = File::create(&self.file).map_err(cannot)?;
+            tell(&format!(
+                "capturing for {:?}; Ctrl-C ends it earlier",
+                self.time
+            ));
+            let stop = tokio::signal::ctrl_c();
+            tokio::pin!(stop);
+            loop {
+                let part = tokio::select! {
+                    part = parts.next() => part,
+                    _ = &mut stop => break,
+                };
+                let Some(part) = part else { break };
+                let part = part.map_err(|status: Status| refused(&status))?;
+                file.write_all(&part).map_err(cannot)?;
+            }
+            Ok(())
+        })??;
+        let mut captured = Captured::open(&self.file)?;
+        while captured.next()?.is_some() {}
+        tell(&captured.summary());
+        Ok(())
+    }
+
+    fn filter(&self) -> CaptureFilter {
+        let whole = |number: u128| i64::try_from(number).unwrap_or(i64::MAX);
+        // A whole second is the shortest time that a server knows.
+        let seconds = self.time.as_millis().div_ceil(1000).max(1);
+        CaptureFilter {
+            methods: self.method.clone(),
+            peers: self.peer.clone(),
+            principals: self.principal.clone(),
+            codes: self.code.clone(),
+            slower_than: self.slower.map(|time| whole(time.as_micros())),
+            share: self.share,
+            seconds: Some(i32::try_from(seconds).unwrap_or(i32::MAX)),
+            bytes: Some(self.bytes),
+        }
+    }
+}
+
+fn refused(status: &Status) -> Failure {
+    let failure = Failure::new(Exit::Call, status);
+    match status.code() {
+        Code::Unimplemented => failure.help(
+            "is this the address of `Server::admin`, and not that of the server's own services?",
+        ),
+        Code::PermissionDenied => failure.help("it takes the permission `dovetail.admin.capture`"),
+        _ => failure,
+    }
+}
+
+impl View {
+    /// Does something with each call.
+    fn each(&self, show: impl Fn(&ReadCall) -> Result) -> Result {
+        let mut captured = Captured::open(&self.file)?;
+        let from = self.from.unwrap_or_default();
+        if !from.is_zero() {
+            captured.skip_to(from)?;
+        }
+        while let Some(call) = captured.next()? {
+            let end = call.call.began.saturating_add(call.call.elapsed);
+            if u128::try_from(end).unwrap_or(0) >= from.as_micros() {
+                show(&call)?;
+            }
+        }
+        tell(&captured.summary());
+        Ok(())
+    }
+}
+
+/// A call as lines of text: `>` is from the caller, `<` from the server.
+fn text(read: &ReadCall, paint: Paint) -> String {
+    let call = &read.call;
+    let principal = match call.principal.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", call.principal),
+    };
+    let mut text = format!(
+        "{:.6} {} over {} from {}{principal}\n",
+        call.began as f64 / 1e6,
+        paint.text(Style::Strong, &read.name()),
+        call.wire,
+        call.peer,
+    );
+    let mut line = |mark: &str, json: &Json| _ = writeln!(text, "  {mark} {json}");
+    line(">", &read.arguments);
+    for (sent, item) in &read.items {
+        line(if *sent { "<" } else { ">" }, item);
+    }
+    let (style, code) = match call.code.as_str() {
+        "" => (Style::Warning, "still running"),
+        "OK" => (Style::Good, "OK"),
+        code => (Style::Error, code),
+    };
+    if !matches!(call.code.as_str(), "" | "OK") || read.outcome["result"] != Json::Null {
+        line("<", &read.outcome);
+    }
+    let code = paint.text(style, code);
+    _ = writeln!(text, "  {code} after {:.3} ms", call.elapsed as f64 / 1e3);
+    if !call.missing.is_empty() {
+        _ = writeln!(
+            text,
+            "  {}",
+            paint.text(Style::Warning, &format!("missing: {}", call.missing))
+        );
+    }
+    text
+}
+
+impl Diff {
+    fn run(&self) -> Result {
+        let calls = |path: &Path| Captured::open(path)?.rest();
+        let mut others: HashMap<String, Vec<ReadCall>> = HashMap::new();
+        for call in calls(&self.after)?.into_iter().rev() {
+            others.entry(question(&call)).or_default().push(call);
+        }
+        let (mut alike, mut different, mut gone) = (0, 0, 0);
+        for call in calls(&self.before)? {
+            let other = others.get_mut(&question(&call)).and_then(Vec::pop);
+            let Some(other) = other else {
+                gone += 1;
+                continue;
+            };
+            let (one, two) = (call.answer(&self.ignore), other.answer(&self.ignore));
+            if one == two {
+                alike += 1;
+                continue;
+            }
+            different += 1;
+            output::write(&difference(&call, &one, &two))?;
+        }
+        let added: usize = others.values().map(Vec::len).sum();
+        tell(&format!(
+            "{alike} calls have the same answer, {different} another one; {gone} are only in `{}`, {added} only in `{}`",
+            self.before.display(),
+            self.after.display()
+        ));
+        match different {
+            0 => Ok(()),
+            _ => Err(Failure::silent(Exit::Failed)),
+        }
+    }
+}
+
+/// Calls with the same text ask the same.
+fn question(call: &ReadCall) -> String {
+    let received = call.items.iter().filter(|(sent, _)| !sent);
+    let received: Vec<&Json> = received.map(|(_, item)| item).collect();
+    format!("{} {} {received:?}", call.name(), call.arguments)
+}
