@@ -35,7 +35,7 @@ fn read(file: Vec<u8>) {
     let Ok(mut reader) = Reader::new(Cursor::new(file)) else {
         return;
     };
-    // Where there is no end to find, it goes on where it was.
+    // A file without an end stays where it was.
     let _ = reader.skip_to(1);
     let read = reader.by_ref().take_while(Result::is_ok).count();
     assert!(read < 1 << 20 && reader.next().is_none());

@@ -9,6 +9,7 @@ mod messages;
 mod service;
 mod stop;
 
+#[cfg(feature = "async")]
 pub(crate) use messages::ADMIN;
 pub(crate) use stop::{Stop, stopped};
 
