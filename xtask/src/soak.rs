@@ -35,6 +35,8 @@ enum Part {
     Attackers,
     /// The peer that scribbles over shared memory, under the address sanitizer.
     Sanitizer,
+    /// A channel to five servers that are restarted, killed, stopped, slow, or refuse.
+    Balancing,
     /// All calls of a minute captured.
     Capture,
     /// Every fuzz target.
@@ -59,6 +61,7 @@ fn run_part(part: Part, options: &Options) -> Result<(), String> {
     let ran = match part {
         Part::Attackers => hostile::soak(options.attackers),
         Part::Sanitizer => sanitizer(),
+        Part::Balancing => balancing(),
         Part::Capture => capture(),
         Part::Fuzz => fuzz::soak(&options.targets, options.fuzz),
     };
@@ -93,6 +96,26 @@ fn record(lines: &[String], minutes: f64) -> Result<(), String> {
         .map_err(problem)?;
     file.write_all(rows.collect::<String>().as_bytes())
         .map_err(problem)
+}
+
+/// The channel to servers that fare badly; a line for each of their fates.
+fn balancing() -> Result<Vec<String>, String> {
+    let root = stage::root();
+    let build = [
+        "build",
+        "--release",
+        "--quiet",
+        "--package",
+        "example-balancing",
+    ];
+    output(Command::new("cargo").args(build), &root)?;
+    let program = stage::target().join("release/example-balancing");
+    let mut script = Command::new("python3");
+    let said = output(script.arg("interop/balancing/load.py").arg(program), &root)?;
+    Ok(said
+        .lines()
+        .map(|line| format!("balancing: {line}"))
+        .collect())
 }
 
 /// The load whose calls are all captured; it says how that went.

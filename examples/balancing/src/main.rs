@@ -65,6 +65,9 @@ struct Client {
     /// Call the method that may not run twice
     #[arg(long)]
     write: bool,
+    /// Milliseconds that one attempt may take
+    #[arg(long)]
+    attempt: Option<u64>,
 }
 
 /// Answer with a number, until SIGTERM
@@ -82,6 +85,12 @@ struct Fleet {
     /// Report this part of its capacity as in use, with each answer over gRPC
     #[arg(long)]
     utilization: Option<f64>,
+    /// Milliseconds that each call takes
+    #[arg(long, default_value_t = 0)]
+    delay: u64,
+    /// Refuse all calls: the server cannot answer now
+    #[arg(long)]
+    refuse: bool,
 }
 
 #[tokio::main]
@@ -106,7 +115,11 @@ impl Service for Fleet {
 
     fn call<'a>(&'a self, _: usize, call: Call) -> HandlerFuture<'a> {
         call.unary((), |_: Context, ()| async move {
-            Ok::<i32, Status>(self.number)
+            tokio::time::sleep(Duration::from_millis(self.delay)).await;
+            match self.refuse {
+                true => Err(Status::new(Code::Unavailable, "not today")),
+                false => Ok::<i32, Status>(self.number),
+            }
         })
     }
 }
@@ -125,6 +138,7 @@ async fn serve(fleet: Fleet) -> Result<(), Box<dyn Error>> {
     let running = server.listen(&listen)?.start()?;
     println!("{}", running.addresses()[0]);
     terminated.recv().await;
+    println!("answered: {}", running.counters().calls);
     tokio::task::spawn_blocking(move || running.shutdown(Duration::from_secs(10))).await?;
     Ok(())
 }
@@ -132,7 +146,10 @@ async fn serve(fleet: Fleet) -> Result<(), Box<dyn Error>> {
 async fn call(options: &Client) -> Result<(), Status> {
     // A stock gRPC server in Python cancels calls that come while it ends, instead of refusing
     // them.
-    let retries = RetryPolicy::of(3).codes([Code::Unavailable, Code::Cancelled]);
+    let mut retries = RetryPolicy::of(3).codes([Code::Unavailable, Code::Cancelled]);
+    if let Some(attempt) = options.attempt {
+        retries = retries.attempt_timeout(Duration::from_millis(attempt));
+    }
     let mut builder = Channel::builder(&options.name)?
         .wire(options.wire)
         .policy(options.policy.clone())
@@ -146,18 +163,30 @@ async fn call(options: &Client) -> Result<(), Status> {
     }
     let channel = builder.build();
     let method = if options.write { WRITE } else { READ };
-    let ends = Instant::now() + Duration::from_secs_f64(options.seconds);
+    let began = Instant::now();
+    let ends = began + Duration::from_secs_f64(options.seconds);
     let mut pace = interval(Duration::from_millis(1));
     let mut calls = JoinSet::new();
     while Instant::now() < ends {
-        pace.tick().await;
+        let due = pace.tick().await;
         let channel = channel.clone();
-        calls.spawn(async move { channel.call::<_, i32, Status>(method, ()).await });
+        calls.spawn(async move {
+            let answer = channel.call::<_, i32, Status>(method, ()).await;
+            (due - began, due.elapsed(), answer)
+        });
     }
-    let (mut answers, mut failures) = (BTreeMap::new(), Vec::new());
-    for answer in calls.join_all().await {
+    let (mut answers, mut late, mut failures) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+    let mut times = Vec::new();
+    for (due, time, answer) in calls.join_all().await {
+        let settled = due >= Duration::from_secs(1);
         match answer {
-            Ok(number) => *answers.entry(number).or_insert(0) += 1,
+            Ok(number) => {
+                *answers.entry(number).or_insert(0) += 1;
+                if settled {
+                    *late.entry(number).or_insert(0) += 1;
+                    times.push(time);
+                }
+            }
             Err(status) => failures.push(status),
         }
     }
@@ -165,6 +194,11 @@ async fn call(options: &Client) -> Result<(), Status> {
         println!("server {number}: {calls} calls");
     }
     println!("failed: {}", failures.len());
+    times.sort();
+    println!(
+        "after a second: {late:?}, p95 {:?}",
+        times.get(times.len() * 95 / 100)
+    );
     for status in failures.iter().take(5) {
         println!("  {status}");
     }
