@@ -173,11 +173,12 @@ impl Replay {
         let mut running = Vec::new();
         for read in calls {
             if let Speed::Times(factor) = self.speed {
-                let after = u64::try_from(read.call.began - first).unwrap_or(0);
-                let due = Duration::from_micros(after).div_f64(factor);
-                tokio::time::sleep_until((began + due).into()).await;
+                let after = read.call.began.saturating_sub(first) as f64 / 1e6 / factor;
+                // A file may claim any time.
+                let after = Duration::try_from_secs_f64(after).unwrap_or(Duration::MAX);
+                tokio::time::sleep(after.saturating_sub(began.elapsed())).await;
             }
-            // Nobody closes it.
+            // The semaphore is never closed.
             let Ok(place) = places.clone().acquire_owned().await else {
                 break;
             };

@@ -60,6 +60,25 @@ impl State {
         self.waiting += chunk.len();
         self.chunks.push_back(chunk.into());
     }
+
+    /// Takes a call, if there is room.
+    fn keep(&mut self, call: &[u8], (first, last): (i64, i64)) {
+        if self.waiting + self.calls.len() + call.len() > WAITING {
+            self.left_out += 1;
+            return;
+        }
+        let length = u32::try_from(call.len()).unwrap_or(u32::MAX);
+        self.calls.extend(length.to_le_bytes());
+        self.calls.extend_from_slice(call);
+        self.bytes += call.len() as u64;
+        let entry = &mut self.entry;
+        entry.first = match entry.calls {
+            0 => first,
+            _ => entry.first.min(first),
+        };
+        entry.last = entry.last.max(last);
+        entry.calls += 1;
+    }
 }
 
 impl Queue {
@@ -114,32 +133,27 @@ impl Queue {
         self.open().remove(&number);
     }
 
-    /// Takes a call that is kept, with its beginning and its end.
-    pub(super) fn push(&self, call: &[u8], (first, last): (i64, i64)) {
+    /// Takes a call that has ended, with the times of its beginning and its end, until the capture
+    /// is over.
+    pub(super) fn push(&self, call: &[u8], times: (i64, i64)) {
         let mut state = self.lock();
-        if state.whole {
+        if state.over.is_some() {
             return;
         }
-        if state.waiting + state.calls.len() + call.len() > WAITING {
-            state.left_out += 1;
-            return;
-        }
-        let length = u32::try_from(call.len()).unwrap_or(u32::MAX);
-        state.calls.extend(length.to_le_bytes());
-        state.calls.extend_from_slice(call);
-        state.bytes += call.len() as u64;
-        let entry = &mut state.entry;
-        entry.first = match entry.calls {
-            0 => first,
-            _ => entry.first.min(first),
-        };
-        entry.last = entry.last.max(last);
-        entry.calls += 1;
+        state.keep(call, times);
         if state.bytes >= self.filter.bytes() {
             state.over.get_or_insert("bytes");
         }
         if state.over.is_some() || state.calls.len() >= CHUNK {
             self.filled.notify_one();
+        }
+    }
+
+    /// Takes a call that goes on longer than the capture.
+    pub(super) fn push_cut(&self, call: &[u8], times: (i64, i64)) {
+        let mut state = self.lock();
+        if !state.whole {
+            state.keep(call, times);
         }
     }
 

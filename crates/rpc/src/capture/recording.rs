@@ -150,27 +150,33 @@ impl Recording {
                 .map(|trace| format!("{:032x}", trace.trace_id()));
             recorded.call.trace = trace.unwrap_or_default();
         }
-        self.hand_over(recorded);
+        if let Some((call, times)) = recorded.hand_over() {
+            drop(recorded);
+            self.queue.push(&call, times);
+        }
     }
 
     /// The capture ends before the call.
     pub(super) fn cut(&self) {
         let mut recorded = self.lock();
         recorded.call.elapsed = micros(self.began.elapsed());
-        self.hand_over(recorded);
-    }
-
-    fn hand_over(&self, mut recorded: MutexGuard<'_, Recorded>) {
-        if !std::mem::replace(&mut recorded.over, true) {
-            let call = std::mem::take(&mut recorded.call);
+        if let Some((call, times)) = recorded.hand_over() {
             drop(recorded);
-            let times = (call.began, call.began + call.elapsed);
-            self.queue.push(&encoded(&call), times);
+            self.queue.push_cut(&call, times);
         }
     }
 }
 
 impl Recorded {
+    /// Returns the encoded call with the times of its beginning and its end, once.
+    fn hand_over(&mut self) -> Option<(Vec<u8>, (i64, i64))> {
+        if std::mem::replace(&mut self.over, true) {
+            return None;
+        }
+        let call = std::mem::take(&mut self.call);
+        Some((encoded(&call), (call.began, call.began + call.elapsed)))
+    }
+
     /// Returns the bytes, unless the call is over, or they cannot be kept, which is noted.
     fn keep(&mut self, what: &str, bytes: Result<Bytes, String>) -> Option<Bytes> {
         if self.over {
