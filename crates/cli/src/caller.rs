@@ -3,7 +3,7 @@
 use crate::address::Target;
 use crate::failure::Result;
 use crate::link::{Cost, Counting};
-use crate::remote::block_on;
+use crate::remote::{block_on, full_name};
 use dovetail::{Code, Method, Status, Wire, blocking};
 use dovetail_dynamic::{Contract, Params, Reply, ReplySlot, Struct};
 use dovetail_schema as schema;
@@ -74,6 +74,26 @@ impl Caller {
             true => Ok(None),
             false => reply(slot).map(Some),
         }))
+    }
+}
+
+/// The facts that decide whether a call names its service.
+#[derive(Clone, Copy)]
+pub(crate) struct Naming {
+    /// The server has said what its services are.
+    pub(crate) described: bool,
+    /// It has several services of Thrift on its port.
+    pub(crate) multiplexed: bool,
+}
+
+impl Naming {
+    /// Returns the name of a service of this package that a wire has to say, if any.
+    pub(crate) fn of(self, wire: Wire, package: &str, name: &str) -> Option<String> {
+        match wire {
+            wire if wire.is_http2() => Some(full_name(package, name)),
+            Wire::Dovetail if self.described => Some(full_name(package, name)),
+            _ => self.multiplexed.then(|| name.to_owned()),
+        }
     }
 }
 

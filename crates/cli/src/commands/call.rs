@@ -1,12 +1,12 @@
 use crate::address::Target;
-use crate::caller::{Caller, Way};
+use crate::caller::{Caller, Naming, Way};
 use crate::failure::{Exit, Failure, Result};
 use crate::headers::Headers;
 use crate::idl::{self, Includes};
 use crate::link::Cost;
 use crate::output::{self, tell};
 use crate::paint::{Stream, Style};
-use crate::remote::{self, full_name};
+use crate::remote;
 use crate::streams::{End, Streamed};
 use crate::tables::{forever, table};
 use crate::tls::ClientOptions;
@@ -111,15 +111,14 @@ impl Call {
             return Err(Failure::new(Exit::Failed, "a method without a service"));
         };
         let cost = Arc::new(Cost::default());
-        let name = full_name(table.descriptor.package, table.descriptor.name);
+        let naming = Naming {
+            described: self.idl.is_none(),
+            multiplexed: self.multiplexed,
+        };
         let way = Way {
             target: target.clone(),
             wire,
-            service: match wire {
-                Wire::Dovetail if self.idl.is_none() => Some(name),
-                wire if wire.is_http2() => Some(name),
-                _ => self.multiplexed.then(|| table.descriptor.name.to_owned()),
-            },
+            service: naming.of(wire, table.descriptor.package, table.descriptor.name),
             timeout: self.timeout,
         };
         if let Some(streamed) = Streamed::new(contract, method, row) {

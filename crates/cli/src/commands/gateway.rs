@@ -1,12 +1,12 @@
 use super::serve::services;
 use crate::address::Target;
-use crate::caller::Way;
+use crate::caller::{Naming, Way};
 use crate::failure::{Exit, Failure, Result};
 use crate::forward::Forward;
 use crate::idl::Includes;
 use crate::output;
 use crate::paint::{Stream, Style};
-use crate::remote::{self, full_name};
+use crate::remote;
 use crate::run::Entrance;
 use crate::tables::forever;
 use crate::tls::ClientOptions;
@@ -101,15 +101,14 @@ impl Gateway {
 
     fn way(&self, target: &Target, wire: Wire, schema: &Schema, service: ServiceId) -> Way {
         let service = &schema[service];
-        let full = full_name(&schema[service.package].name, &service.name);
+        let naming = Naming {
+            described: self.file.is_none(),
+            multiplexed: self.multiplexed,
+        };
         Way {
             target: target.clone(),
             wire,
-            service: match wire {
-                wire if wire.is_http2() => Some(full),
-                Wire::Dovetail if self.file.is_none() => Some(full),
-                _ => self.multiplexed.then(|| service.name.clone()),
-            },
+            service: naming.of(wire, &schema[service.package].name, &service.name),
             timeout: self.timeout,
         }
     }

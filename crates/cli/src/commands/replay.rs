@@ -1,9 +1,8 @@
-use crate::caller::Way;
+use crate::caller::{Naming, Way};
 use crate::captured::{self, Called, Captured, ReadCall, answer, difference, reply_json};
 use crate::failure::{Exit, Failure, Result};
 use crate::headers::Headers;
 use crate::output::{self, tell};
-use crate::remote::full_name;
 use crate::streams::End;
 use crate::tls::ClientOptions;
 use crate::values::duration;
@@ -132,6 +131,10 @@ impl Replay {
         let wire = target.wire(self.wire)?;
         self.headers.check(wire)?;
         let schema = contract.schema();
+        let naming = Naming {
+            described: true,
+            multiplexed: self.multiplexed,
+        };
         let mut channels = HashMap::new();
         for (name, called) in calls
             .iter()
@@ -141,14 +144,10 @@ impl Replay {
                 continue;
             }
             let service = &schema[called.service];
-            let full = full_name(&schema[service.package].name, &service.name);
             let way = Way {
                 target: target.clone(),
                 wire,
-                service: match wire {
-                    wire if wire == Wire::Dovetail || wire.is_http2() => Some(full),
-                    _ => self.multiplexed.then(|| service.name.clone()),
-                },
+                service: naming.of(wire, &schema[service.package].name, &service.name),
                 timeout: self.timeout,
             };
             let channel = way.channel();

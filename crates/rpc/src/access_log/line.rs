@@ -30,7 +30,7 @@ impl Entry {
         if let Some(principal) = call.principal() {
             entry.text_field("principal", principal.name());
         }
-        entry.text_field("code", code(end.outcome()));
+        entry.text_field("code", end.outcome().name());
         if let Outcome::Failed(status) = end.outcome() {
             entry.text_field("message", status.message());
         }
@@ -89,14 +89,6 @@ impl Entry {
 
 fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
-}
-
-fn code(outcome: &Outcome) -> &'static str {
-    match outcome {
-        Outcome::Returned => "OK",
-        Outcome::Exception => "EXCEPTION",
-        Outcome::Failed(status) => status.code().name(),
-    }
 }
 
 /// A text that nobody takes for several: a peer chose it.

@@ -282,10 +282,9 @@ impl From<Watched> for Connection {
 
 impl From<&Span> for RecentCall {
     fn from(span: &Span) -> Self {
-        let (code, message) = match &span.outcome {
-            Outcome::Failed(status) => (status.code().to_string(), status.message().to_owned()),
-            Outcome::Exception => ("EXCEPTION".to_owned(), String::new()),
-            Outcome::Returned => ("OK".to_owned(), String::new()),
+        let message = match &span.outcome {
+            Outcome::Failed(status) => status.message(),
+            Outcome::Exception | Outcome::Returned => "",
         };
         RecentCall {
             ended: milliseconds(span.start + span.elapsed),
@@ -294,8 +293,8 @@ impl From<&Span> for RecentCall {
             wire: span.wire.to_string(),
             peer: span.peer.clone().unwrap_or_default(),
             elapsed: whole(span.elapsed.as_micros()),
-            code,
-            message,
+            code: span.outcome.name().to_owned(),
+            message: message.to_owned(),
             trace: format!("{:032x}", span.context.trace_id()),
         }
     }

@@ -64,9 +64,8 @@ impl Filter {
     /// Reads what an administrator asks for.
     pub(super) fn new(asked: &CaptureFilter) -> Result<Self, Status> {
         for code in &asked.codes {
-            let known = matches!(code.as_str(), "OK" | EXCEPTION)
-                || Code::ALL.iter().any(|known| known.to_string() == *code);
-            if !known {
+            let known = matches!(code.as_str(), "OK" | Outcome::EXCEPTION);
+            if !known && Code::from_name(code).is_none() {
                 let what = format!(
                     "`{code}` is no end of a call: OK, EXCEPTION, or a code such as UNAVAILABLE"
                 );
@@ -141,22 +140,11 @@ impl Filter {
         let least = self.asked.slower_than.unwrap_or(0).unsigned_abs();
         let codes = &self.asked.codes;
         end.elapsed() >= Duration::from_micros(least)
-            && (codes.is_empty() || codes.contains(&code(end.outcome())))
+            && (codes.is_empty() || codes.iter().any(|code| code == end.outcome().name()))
     }
 
     /// Returns true if the end of a call decides, too.
     pub(super) fn waits_for_ends(&self) -> bool {
         self.asked.slower_than.is_some() || !self.asked.codes.is_empty()
-    }
-}
-
-const EXCEPTION: &str = "EXCEPTION";
-
-/// Returns the name of an end of a call.
-pub(super) fn code(outcome: &Outcome) -> String {
-    match outcome {
-        Outcome::Returned => "OK".to_owned(),
-        Outcome::Exception => EXCEPTION.to_owned(),
-        Outcome::Failed(status) => status.code().to_string(),
     }
 }

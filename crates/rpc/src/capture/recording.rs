@@ -1,4 +1,3 @@
-use super::filter::code;
 use super::format::{CapturedCall, CapturedHeader, CapturedItem, encoded};
 use super::queue::Queue;
 use crate::sessions::HEADER;
@@ -142,7 +141,7 @@ impl Recording {
         if let Outcome::Failed(status) = end.outcome() {
             recorded.call.message = status.message().to_owned();
         }
-        recorded.call.code = code(end.outcome());
+        recorded.call.code = end.outcome().name().to_owned();
         recorded.call.elapsed = micros(end.elapsed());
         if recorded.call.trace.is_empty() {
             let trace = context

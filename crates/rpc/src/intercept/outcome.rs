@@ -14,6 +14,19 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// The name of a declared exception as the end of a call.
+    pub(crate) const EXCEPTION: &str = "EXCEPTION";
+
+    /// Returns the name of the end, as logs and administrators see it: `OK`, `EXCEPTION`, or the
+    /// code of a failure.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Outcome::Returned => "OK",
+            Outcome::Exception => Self::EXCEPTION,
+            Outcome::Failed(status) => status.code().name(),
+        }
+    }
+
     /// Returns the code of a failure; `None` for a result and for a declared exception.
     pub fn code(&self) -> Option<Code> {
         match self {
