@@ -8,6 +8,7 @@ mod fuzz;
 mod hostile;
 mod identity;
 mod interop;
+mod modules;
 mod peer_idl;
 mod peers;
 mod prometheus;
@@ -57,6 +58,8 @@ enum Command {
     Identity,
     /// Run Dovetail against every real peer, in both directions.
     Interop(interop::Options),
+    /// Count the imports between the modules of a crate, and show those that run in a circle.
+    Modules(modules::Options),
     /// Build the real Thrift peers that Dovetail is proved against.
     ///
     /// Installs missing tools where that is possible, and names them with their fix where not.
@@ -88,6 +91,7 @@ fn main() -> ExitCode {
         Command::Hostile(options) => hostile::run(&options),
         Command::Identity => identity::run(),
         Command::Interop(options) => interop::run(&options),
+        Command::Modules(options) => modules::run(&options),
         Command::Peers(options) => peers::run(&options),
         Command::Prometheus => prometheus::run(),
         Command::Readme => readme::run(),

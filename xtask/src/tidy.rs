@@ -1,5 +1,6 @@
 //! The rules of the house that a compiler does not check. CONTRIBUTING.md explains each of them.
 
+use crate::modules;
 use crate::stage::{self, Outcome};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -140,6 +141,7 @@ pub(crate) fn run() -> Result<(), String> {
         }
     }
     check_crates(&mut breaches)?;
+    breaches.extend(modules::breaches()?);
     match breaches.len() {
         0 => {
             println!("{} files, no breach of the house rules", files.len());

@@ -6,41 +6,28 @@ mod address;
 pub mod admin;
 mod block_on;
 mod buffers;
-mod call;
-mod cancellation;
-mod capnp;
 pub mod capture;
 mod clock;
 #[cfg(feature = "config")]
 pub mod config;
-mod context;
+mod counters;
 mod descriptor;
+mod dispatch;
 mod exceptions;
-mod extensions;
-mod functions;
 #[cfg(feature = "grpc")]
 mod grpc;
 mod health;
 pub mod identity;
-mod incoming;
-mod intercept;
-mod link;
 mod load_reports;
-mod messages;
 mod method;
-mod mock;
 pub mod names;
-mod objects;
+mod observer;
+mod peer;
 mod random;
 pub mod reflection;
-mod remembered;
-mod reply;
-mod response_headers;
 mod server;
-mod service;
 pub mod sessions;
 pub mod statistics;
-mod streams;
 pub mod throttle;
 #[cfg_attr(not(feature = "tls"), path = "tls/absent.rs")]
 mod tls;
@@ -60,8 +47,10 @@ pub use client::{Channel, ChannelBuilder};
 
 pub use access_log::AccessLog;
 pub use address::{Address, ParseAddressError};
-pub use call::{Call, HandlerFuture, Reply};
-pub use context::Context;
+pub use counters::Counters;
+pub use dispatch::Router;
+pub use dispatch::functions::Function;
+pub use dispatch::mock::Mock;
 #[cfg(feature = "macros")]
 pub use dovetail_macros::{Exceptions, Message, service};
 pub use dovetail_protocol as protocol;
@@ -80,25 +69,25 @@ pub use dovetail_wire::{
 #[cfg(feature = "time")]
 pub use dovetail_wire::{Date, Offset, SignedDuration, Timestamp, TimestampTz};
 pub use exceptions::Exceptions;
-pub use functions::Function;
 #[cfg(feature = "grpc")]
 pub use grpc::Keepalive;
 pub use health::Health;
-pub use intercept::{
+pub use load_reports::LoadReports;
+pub use method::{Method, MethodTypes, ServiceDescriptor};
+pub use peer::call::{Call, HandlerFuture, Reply};
+pub use peer::context::Context;
+pub use peer::intercept::{
     CallEnd, CallHead, ClientCall, ClientInterceptor, Decision, DecisionFuture, Direction, Outcome,
     Response, ServerInterceptor, StreamItem,
 };
-pub use load_reports::LoadReports;
-pub use method::{Method, MethodTypes, ServiceDescriptor};
-pub use mock::Mock;
-pub use objects::ObjectRef;
-pub use reflection::Reflection;
-pub use response_headers::ResponseHeaders;
-pub use server::{Counters, HalfClosed, Model, Running, Server, ServerLimits};
-pub use service::Service;
+pub use peer::objects::ObjectRef;
+pub use peer::response_headers::ResponseHeaders;
+pub use peer::service::Service;
 #[cfg(feature = "async")]
-pub use streams::{Answer, DescribedNext, DescribedStreams, Sender, Streamed, Upload};
-pub use streams::{ItemSink, Items, Receiver, Streaming};
+pub use peer::streams::{Answer, DescribedNext, DescribedStreams, Sender, Streamed, Upload};
+pub use peer::streams::{ItemSink, Items, Receiver, Streaming};
+pub use reflection::Reflection;
+pub use server::{HalfClosed, Model, Running, Server, ServerLimits};
 #[cfg(feature = "tls")]
 pub use tls::{ClientCertificate, ClientTls, Pem, ServerTls, TlsPeer};
 

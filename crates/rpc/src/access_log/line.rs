@@ -1,5 +1,5 @@
 use crate::Context;
-use crate::intercept::{CallEnd, Outcome};
+use crate::peer::intercept::{CallEnd, Outcome};
 use dovetail_wire::{visible, visible_json};
 use std::fmt::Write;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

@@ -3,7 +3,7 @@
 mod line;
 mod lines;
 
-use crate::intercept::{CallEnd, CallHead, Decision, Outcome, ServerInterceptor};
+use crate::peer::intercept::{CallEnd, CallHead, Decision, Outcome, ServerInterceptor};
 use crate::{Context, Status};
 use line::Entry;
 use lines::Lines;

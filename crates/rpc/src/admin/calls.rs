@@ -1,9 +1,9 @@
 //! The calls that run, and those that have failed or were slow.
 
-use super::stop::Stop;
 use crate::capture::Recorder;
-use crate::context::Caller;
 use crate::identity::Principal;
+use crate::peer::context::Caller;
+use crate::peer::stop::Stop;
 use crate::trace::{Recent, Span, SpanRecorder};
 use crate::{
     CallEnd, CallHead, Context, Decision, Outcome, ServerInterceptor, ServiceDescriptor, Status,

@@ -261,9 +261,9 @@ message!(Server {
 });
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Reloaded {
-    pub(super) changed: Vec<String>,
-    pub(super) restart: Vec<String>,
+pub(crate) struct Reloaded {
+    pub(crate) changed: Vec<String>,
+    pub(crate) restart: Vec<String>,
 }
 
 message!(Reloaded {

@@ -7,18 +7,16 @@
 mod calls;
 mod messages;
 mod service;
-mod stop;
 
 #[cfg(feature = "async")]
 pub(crate) use messages::ADMIN;
-pub(crate) use stop::{Stop, stopped};
+pub(crate) use messages::Reloaded;
 
 use crate::capture::{CaptureFilter, Recorder};
-#[cfg(feature = "config")]
-use crate::config::Config;
-use crate::server::{Observer, Page};
+use crate::observer::Observer;
 use crate::statistics::{self, Statistics};
 use crate::throttle::Refusals;
+use crate::web::Page;
 use crate::{Items, ServerInterceptor, Status};
 use calls::{Calls, Watch};
 use dovetail_protocol::http::Response;
@@ -54,14 +52,25 @@ use std::time::{Duration, SystemTime};
 #[derive(Clone)]
 pub struct Admin(Arc<Inner>);
 
+/// The configuration of a program, as its administrators see it.
+pub(crate) trait Configuration: Send + Sync + 'static {
+    /// Returns the refusals of its quotas.
+    fn refusals(&self) -> Option<Refusals>;
+
+    /// Returns it as a file, with all keys.
+    fn show(&self) -> String;
+
+    /// Reads it again.
+    fn reload(&self) -> Result<Reloaded, Status>;
+}
+
 struct Inner {
     statistics: Statistics,
     calls: Arc<Calls>,
     recorder: Arc<Recorder>,
-    server: OnceLock<Observer>,
+    server: OnceLock<Arc<dyn Observer>>,
     refusals: OnceLock<Refusals>,
-    #[cfg(feature = "config")]
-    config: OnceLock<Config>,
+    config: OnceLock<Box<dyn Configuration>>,
     made: SystemTime,
     drain: Drain,
 }
@@ -108,7 +117,6 @@ impl Default for Admin {
             recorder: Arc::default(),
             server: OnceLock::new(),
             refusals: OnceLock::new(),
-            #[cfg(feature = "config")]
             config: OnceLock::new(),
             made: SystemTime::now(),
             drain: Drain::default(),
@@ -126,15 +134,6 @@ impl Admin {
     #[must_use]
     pub fn with_refusals(self, refusals: Refusals) -> Self {
         let _ = self.0.refusals.set(refusals);
-        self
-    }
-
-    /// Shows this configuration, with the refusals of its quotas, and reads it again on request.
-    /// The first one counts.
-    #[cfg(feature = "config")]
-    #[must_use]
-    pub fn with_config(self, config: &Config) -> Self {
-        let _ = self.0.config.set(config.clone());
         self
     }
 
@@ -168,17 +167,22 @@ impl Admin {
         &self.0.statistics
     }
 
-    fn known_refusals(&self) -> Vec<Refusals> {
-        let known = self.0.refusals.get().cloned();
-        #[cfg(feature = "config")]
-        let known = known
-            .into_iter()
-            .chain(self.0.config.get().and_then(Config::refusals));
-        known.into_iter().collect()
+    fn known_refusals(&self) -> impl Iterator<Item = Refusals> {
+        let of_config = self.0.config.get().and_then(|config| config.refusals());
+        self.0.refusals.get().cloned().into_iter().chain(of_config)
+    }
+
+    #[cfg_attr(
+        not(feature = "config"),
+        expect(dead_code, reason = "nothing configures")
+    )]
+    pub(crate) fn configure(&self, config: impl Configuration) {
+        // The first one stays.
+        let _ = self.0.config.set(Box::new(config));
     }
 
     /// Sees a server. The first one counts.
-    pub(crate) fn watch(&self, server: Observer) {
+    pub(crate) fn watch(&self, server: Arc<dyn Observer>) {
         let _ = self.0.server.set(server);
     }
 

@@ -1,14 +1,14 @@
 //! The service `dovetail.admin.v1.Admin`.
 
-use super::Admin;
 use super::calls::RunningCall;
 use super::messages::{
     ADMIN, Bucket, Call as CallRow, Connection, Method, Overview, RecentCall, Refusal, Reloaded,
     Server,
 };
+use super::{Admin, Configuration};
 use crate::capture::CaptureFilter;
 use crate::names::{self, ChannelStatus, Health, State};
-use crate::server::Watched;
+use crate::observer::Watched;
 use crate::statistics::MethodStatistics;
 use crate::trace::Span;
 use crate::{
@@ -55,10 +55,7 @@ impl Admin {
     }
 
     fn refusals(&self) -> Vec<Refusal> {
-        let all = self
-            .known_refusals()
-            .into_iter()
-            .flat_map(|refusals| refusals.all());
+        let all = self.known_refusals().flat_map(|refusals| refusals.all());
         let rows = all.map(|refusal| Refusal {
             place: refusal.place,
             each_caller: refusal.each_caller,
@@ -73,33 +70,15 @@ impl Admin {
         channels.iter().flat_map(servers_of).collect()
     }
 
-    #[cfg(feature = "config")]
-    fn configuration(&self) -> Result<String, Status> {
+    fn configured(&self) -> Result<&dyn Configuration, Status> {
         let config = self.0.config.get();
-        config.map(|config| config.show()).ok_or_else(unconfigured)
+        config.map(|config| &**config).ok_or_else(unconfigured)
     }
 
-    #[cfg(not(feature = "config"))]
-    fn configuration(&self) -> Result<String, Status> {
-        Err(unconfigured())
-    }
-
-    #[cfg(feature = "config")]
     fn reload(&self, context: &Context) -> Result<Reloaded, Status> {
-        let config = self.0.config.get().ok_or_else(unconfigured)?;
-        let reloaded = config.reload();
-        let reloaded =
-            reloaded.map_err(|error| Status::new(Code::FailedPrecondition, error.to_string()))?;
+        let reloaded = self.configured()?.reload()?;
         note(context, "the configuration was read again");
-        Ok(Reloaded {
-            changed: reloaded.changed,
-            restart: reloaded.restart,
-        })
-    }
-
-    #[cfg(not(feature = "config"))]
-    fn reload(&self, _: &Context) -> Result<Reloaded, Status> {
-        Err(unconfigured())
+        Ok(reloaded)
     }
 
     fn drain(&self, context: &Context, seconds: i32) {
@@ -157,7 +136,9 @@ impl Service for Admin {
             Some("recent") => call.unary((), |_, ()| async { Ok::<_, Status>(self.recent()) }),
             Some("refusals") => call.unary((), |_, ()| async { Ok::<_, Status>(self.refusals()) }),
             Some("servers") => call.unary((), |_, ()| async { Ok::<_, Status>(Self::servers()) }),
-            Some("configuration") => call.unary((), |_, ()| async { self.configuration() }),
+            Some("configuration") => call.unary((), |_, ()| async {
+                self.configured().map(|config| config.show())
+            }),
             Some("reload") => call.unary((), |context, ()| async move { self.reload(&context) }),
             Some("drain") => call.unary((0_i32,), |context, (seconds,)| async move {
                 self.drain(&context, seconds);

@@ -1,4 +1,4 @@
-use crate::intercept::Scope;
+use crate::peer::intercept::Scope;
 use crate::{CallEnd, CallHead, Code, Outcome, Status};
 use dovetail_wire::message;
 use std::time::Duration;

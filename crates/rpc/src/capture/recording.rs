@@ -1,8 +1,9 @@
 use super::format::{CapturedCall, CapturedHeader, CapturedItem, encoded};
 use super::queue::Queue;
+use crate::peer::record::{Record, Tagged};
 use crate::sessions::HEADER;
 use crate::{CallEnd, CallHead, Context, Direction, Outcome, clock};
-use dovetail_wire::{Bytes, Encode, Encoding, Limits};
+use dovetail_wire::Bytes;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -101,37 +102,42 @@ impl Recording {
         self.call.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps an item of a stream, as the struct with it as field 0.
-    pub(crate) fn item(&self, direction: Direction, item: &impl Encode) {
-        let at = micros(self.began.elapsed());
-        let bytes = tagged(item);
+    /// The capture ends before the call.
+    pub(super) fn cut(&self) {
         let mut recorded = self.lock();
-        if let Some(item) = recorded.keep("an item", bytes) {
+        recorded.call.elapsed = micros(self.began.elapsed());
+        if let Some((call, times)) = recorded.hand_over() {
+            drop(recorded);
+            self.queue.push_cut(&call, times);
+        }
+    }
+}
+
+impl Record for Recording {
+    fn item(&self, direction: Direction, item: Tagged) {
+        let at = micros(self.began.elapsed());
+        let mut recorded = self.lock();
+        if let Some(item) = recorded.keep("an item", item) {
             let sent = direction == Direction::Sent;
             recorded.call.items.push(CapturedItem { at, sent, item });
         }
     }
 
-    /// Keeps the result or the declared exception.
-    pub(crate) fn reply(&self, body: &impl Encode) {
-        let bytes = tagged(body);
+    fn reply(&self, reply: Tagged) {
         let mut recorded = self.lock();
-        if let Some(reply) = recorded.keep("the result", bytes) {
+        if let Some(reply) = recorded.keep("the result", reply) {
             recorded.call.reply = reply;
         }
     }
 
-    /// Keeps the declared exception that ends the server's stream.
-    pub(crate) fn thrown(&self, body: &impl Encode) {
-        let bytes = tagged(body);
+    fn thrown(&self, exception: Tagged) {
         let mut recorded = self.lock();
-        if let Some(thrown) = recorded.keep("the exception of the stream", bytes) {
+        if let Some(thrown) = recorded.keep("the exception of the stream", exception) {
             recorded.call.thrown = thrown;
         }
     }
 
-    /// The call has ended.
-    pub(crate) fn end(&self, context: &Context, end: &CallEnd<'_>) {
+    fn end(&self, context: &Context, end: &CallEnd<'_>) {
         self.queue.closed(self.number);
         let filter = self.queue.filter();
         if !filter.ends(end) {
@@ -154,16 +160,6 @@ impl Recording {
             self.queue.push(&call, times);
         }
     }
-
-    /// The capture ends before the call.
-    pub(super) fn cut(&self) {
-        let mut recorded = self.lock();
-        recorded.call.elapsed = micros(self.began.elapsed());
-        if let Some((call, times)) = recorded.hand_over() {
-            drop(recorded);
-            self.queue.push_cut(&call, times);
-        }
-    }
 }
 
 impl Recorded {
@@ -177,7 +173,7 @@ impl Recorded {
     }
 
     /// Returns the bytes, unless the call is over, or they cannot be kept, which is noted.
-    fn keep(&mut self, what: &str, bytes: Result<Bytes, String>) -> Option<Bytes> {
+    fn keep(&mut self, what: &str, bytes: Tagged) -> Option<Bytes> {
         if self.over {
             return None;
         }
@@ -197,15 +193,6 @@ impl Recorded {
                 None
             }
         }
-    }
-}
-
-fn tagged(value: &impl Encode) -> Result<Bytes, String> {
-    let mut out = Vec::new();
-    let limits = Limits::default();
-    match Encoding::Tagged.encode(value, &mut out, limits) {
-        Ok(()) => Ok(out.into()),
-        Err(error) => Err(error.to_string()),
     }
 }
 

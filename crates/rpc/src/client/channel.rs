@@ -1,23 +1,28 @@
 mod attempts;
 
+use super::blocking::BlockingConnection;
 use super::failures::{lost, too_late};
 #[cfg(feature = "grpc")]
 use super::http2;
 use super::nested::Nested;
 use super::options::{Options, handle, settings};
-use super::outgoing::{ObjectCall, Outgoing, Queued};
-use super::pool::{Connect, Connected, TaskPool, Usable};
+use super::pool::{Connect, Connected, TaskPool};
 use super::retries::Retries;
 use super::security::{Security, place};
 use super::servers::{CHECK, Finding, Named, Question, Server, Servers};
 use super::task::connect;
-use super::{Answered, by_name, decode, decode_into, read_objects, typed};
-use crate::link::Link;
+use super::{by_name, typed};
+use crate::dispatch::{Local, Router};
 use crate::names::{BackendStatus, Resolver, resolver};
-use crate::objects::{ObjectPlace, ObjectRef, Remote, local, no_reference, wrong_channel};
-use crate::reply::ReplySlot;
-use crate::server::Local;
-use crate::streams::{Answer, DescribedStreams, NativeCall, Sender, StreamCall, Streamed, Upload};
+use crate::peer::answer::{self, Answered, decode, decode_into, read_objects};
+use crate::peer::link::Link;
+use crate::peer::objects::{ObjectPlace, ObjectRef, Remote, no_reference, wrong_channel};
+use crate::peer::outgoing::{ObjectCall, Outgoing, Queued};
+use crate::peer::reply::ReplySlot;
+use crate::peer::streams::{
+    Answer, DescribedStreams, NativeCall, Sender, StreamCall, Streamed, Upload,
+};
+use crate::peer::table::Usable;
 use crate::{
     Address, Code, Exceptions, Execution, Method, Service, ServiceDescriptor, Status, Wire,
 };
@@ -98,7 +103,7 @@ impl Channel {
 
     /// A channel to the other end of a connection that somebody drives.
     pub(crate) fn over(link: Arc<Link>) -> Result<Self, Status> {
-        if link.blocking().is_some() {
+        if BlockingConnection::of(&link).is_some() {
             return Err(wrong_channel("a blocking"));
         }
         let options = Options {
@@ -115,7 +120,7 @@ impl Channel {
     pub(crate) fn to_object(object: &ObjectRef, service: &'static ServiceDescriptor) -> Self {
         let mut options = Options::default();
         let shared = match object.place() {
-            ObjectPlace::There(remote) if remote.home.blocking().is_some() => {
+            ObjectPlace::There(remote) if BlockingConnection::of(&remote.home).is_some() => {
                 Shared::Nothing(wrong_channel("a blocking"))
             }
             ObjectPlace::There(remote) => {
@@ -219,7 +224,7 @@ impl Channel {
     ) -> Result<T, Status> {
         if let Shared::Local(_) = &*self.shared {
             let returned: Result<T, E> = self.call(method, params).await;
-            return returned.map_err(|exception| local::failure(method.name, &exception));
+            return returned.map_err(|exception| answer::failure(method.name, &exception));
         }
         let params = (&params, method.params);
         let mut nested = Nested::here(
@@ -555,9 +560,10 @@ impl ChannelBuilder {
 
     /// Serves these services to the server that is called, on the connections that the calls make:
     /// it calls back with [`Context::client_channel`](crate::Context::client_channel). Needs
-    /// Dovetail's own wire or msgpack-rpc. Of the server that is given, services and limits count.
-    pub fn serve(mut self, services: crate::Server) -> Self {
-        self.options.local = Some(Local::new(services));
+    /// Dovetail's own wire or msgpack-rpc. Of a [`Server`](crate::Server), its services,
+    /// interceptors and limits of calls count.
+    pub fn serve(mut self, router: impl Into<Router>) -> Self {
+        self.options.local = Some(Local::new(router.into()));
         self
     }
 

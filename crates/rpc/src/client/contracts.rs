@@ -1,6 +1,6 @@
 //! The contracts of the methods that a channel calls, as headers bring them along on foreign wires.
 
-use super::outgoing::Outgoing;
+use crate::peer::outgoing::Outgoing;
 use dovetail_protocol::dovetail::MethodKey;
 use dovetail_protocol::{CONTRACT_HEADER, ContractHeader, Headers, Name, Wire};
 use dovetail_wire::Bytes;

@@ -3,18 +3,6 @@
 use crate::{Code, Execution, Status};
 use std::time::Duration;
 
-/// No further call may wait on a connection.
-#[cold]
-pub(crate) fn crowded(most: usize) -> Status {
-    Status::new(
-        Code::ResourceExhausted,
-        format!(
-            "{most} calls wait on this connection already; `calls_in_flight` allows more, \
-             `connections` spreads them"
-        ),
-    )
-}
-
 /// The connection ended while calls were waiting.
 #[cold]
 pub(crate) fn lost(target: &str, why: &dyn std::fmt::Display) -> Status {

@@ -3,9 +3,9 @@
 
 use super::failures::nested_too_late;
 use super::options::Options;
-use super::outgoing::Outgoing;
-use crate::context::CallInfo;
-use crate::intercept::{Callee, Intercepted};
+use crate::peer::context::CallInfo;
+use crate::peer::intercept::{Callee, Intercepted};
+use crate::peer::outgoing::Outgoing;
 use crate::trace::{B3, TRACEPARENT};
 use crate::{Status, clock};
 use dovetail_protocol::Headers;

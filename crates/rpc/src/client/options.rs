@@ -3,8 +3,9 @@ use super::policies::{KeyOf, Policies};
 use super::recycled::Recycled;
 use super::security::Security;
 use crate::Wire;
-use crate::intercept::{Around, Callee, ClientInterceptors};
-use crate::link::Link;
+use crate::peer::intercept::{Around, Callee, ClientInterceptors};
+use crate::peer::link::Link;
+use crate::peer::options::{MAX_CALLS, PeerOptions};
 use crate::transport::Polling;
 use dovetail_protocol::Headers;
 use dovetail_protocol::dovetail::Compression;
@@ -67,7 +68,7 @@ pub(crate) struct Options {
     /// Shared by all handles of a channel.
     pub(crate) contracts: Arc<Contracts>,
     /// The services of this end for the other one.
-    pub(crate) local: Option<crate::server::Local>,
+    pub(crate) local: Option<crate::dispatch::Local>,
     /// The server is in this process.
     #[cfg(feature = "async")]
     pub(crate) process: Option<crate::transport::MemoryConnector>,
@@ -125,7 +126,7 @@ impl Default for Options {
             connect_timeout: Duration::from_secs(5),
             connect_wait: Duration::from_secs(2),
             connections: 1,
-            calls: 100_000,
+            calls: MAX_CALLS,
             polling: Polling::default(),
             local_upgrade: true,
             security: Security::Plain,
@@ -196,6 +197,22 @@ impl Options {
             interceptors,
             private,
             ..Options::default()
+        }
+    }
+
+    /// Returns the options of each of its connections.
+    pub(crate) fn peer(&self) -> PeerOptions {
+        PeerOptions {
+            wire: self.wire,
+            client: self.client.clone(),
+            decoding: self.decoding,
+            compression: self.compression,
+            timeout: self.timeout,
+            calls: self.calls,
+            msgpack_structs: self.msgpack_structs,
+            serves: self.serves(),
+            // A server that may call back keeps the connection for that.
+            may_move: self.local_upgrade && self.wire == Wire::Dovetail && !self.serves(),
         }
     }
 

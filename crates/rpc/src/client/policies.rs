@@ -1,10 +1,10 @@
 //! How a channel treats calls that fail: retries, hedging, and their settings for services and
 //! methods.
 
-use super::outgoing::Outgoing;
 use crate::Code;
-use crate::context::CallInfo;
-use crate::intercept::Scope;
+use crate::peer::context::CallInfo;
+use crate::peer::intercept::Scope;
+use crate::peer::outgoing::Outgoing;
 use arc_swap::ArcSwapOption;
 use dovetail_balance::Budget;
 use std::ops::Deref;

@@ -1,7 +1,7 @@
 use super::options::Options;
-use super::outgoing::Outgoing;
 use super::policies::{CallPolicy, Policies, RetryPolicy};
 use super::servers::Choice;
+use crate::peer::outgoing::Outgoing;
 use crate::{Code, Execution, Status, clock};
 use dovetail_protocol::Headers;
 use std::borrow::Cow;

@@ -1,11 +1,11 @@
 //! The task of a connection that an async channel has made: it sends what all callers have queued
 //! in one piece, and hands out what comes.
 
-use super::Table;
 use super::failures::{lost, misbehaved};
 use super::options::Options;
-use crate::link::{Link, Queued};
-use crate::server::CallTasks;
+use crate::dispatch::CallTasks;
+use crate::peer::link::{Link, Queued};
+use crate::peer::table::Table;
 use crate::transport::{AsyncSocket, Polling, SpinPolicy};
 use crate::{Address, Status, buffers};
 use bytes::BytesMut;
@@ -24,7 +24,7 @@ pub(super) async fn connect(
         None => options.secure(AsyncSocket::connect(address).await?).await?,
     };
     let queued = Arc::new(Queued::default());
-    let table = Table::new(options).may_move(options, socket.ports());
+    let table = Table::new(&options.peer(), socket.ports());
     let link = Link::new(
         target,
         table,

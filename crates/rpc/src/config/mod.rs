@@ -1,5 +1,6 @@
 //! One file for a process: its server, and its channels. `docs/configuration.md` has all keys.
 
+mod admin;
 mod channels;
 mod document;
 mod keys;

@@ -1,5 +1,5 @@
 use super::{Credentials, Identify, Principal, session, unauthenticated};
-use crate::intercept::{ByMethod, ByScope};
+use crate::peer::intercept::{ByMethod, ByScope};
 use crate::{
     CallHead, Context, Decision, Method, ServerInterceptor, ServiceDescriptor, Status, StreamItem,
 };

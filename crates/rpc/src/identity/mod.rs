@@ -8,6 +8,7 @@
 
 mod authentication;
 mod bearer;
+mod caller;
 mod callers;
 #[cfg(feature = "tls")]
 mod certificates;

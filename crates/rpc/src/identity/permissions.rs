@@ -1,5 +1,5 @@
 use super::{Principal, session, unauthenticated};
-use crate::intercept::{ByMethod, ByScope, Level};
+use crate::peer::intercept::{ByMethod, ByScope, Level};
 use crate::{
     CallHead, Code, Decision, Execution, Method, ServerInterceptor, ServiceDescriptor, Status,
 };

@@ -1,4 +1,3 @@
-use crate::{CallHead, Context};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -134,19 +133,5 @@ impl fmt::Debug for Principal {
             .field("roles", &self.0.roles)
             .field("expires", &self.0.expires)
             .finish_non_exhaustive()
-    }
-}
-
-impl Context {
-    /// Returns the caller's identity; `None` if the server knows none, or asks for none.
-    pub fn principal(&self) -> Option<&Principal> {
-        self.get()
-    }
-}
-
-impl CallHead<'_> {
-    /// Returns the caller's identity, once [`Authentication`](super::Authentication) has run.
-    pub fn principal(&self) -> Option<&Principal> {
-        self.get()
     }
 }

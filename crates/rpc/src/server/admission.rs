@@ -1,12 +1,12 @@
 //! The connections of a server, counted.
 
 use super::Shared;
-use super::counters::count;
 use super::hosts::is_local;
-use super::proxies::Source;
 use super::room::Entry;
 use super::session::Admission;
 use crate::Address;
+use crate::counters::count;
+use crate::peer::proxies::Source;
 use crate::transport::Stream;
 use std::io;
 use std::net::{IpAddr, SocketAddr};

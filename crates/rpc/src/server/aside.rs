@@ -1,14 +1,16 @@
 //! The handlers of a connection that has a thread which wait, each on a thread of its own.
 
-use super::counters::count;
-use super::running::{RunningCall, cancelled, refusal};
+use super::Shared;
 use super::session::Released;
-use super::threads::{Sender, no_thread, stream};
-use super::{Charge, SMALL, Shared};
+use super::threads::{Sender, stream};
 use crate::block_on::{Looks, block_on};
 use crate::buffers::Gathered;
-use crate::cancellation::{Cancellation, unless_cancelled};
-use crate::incoming::{Incoming, ReplyTo};
+use crate::counters::count;
+use crate::dispatch::running::{RunningCall, refusal};
+use crate::peer::cancellation::{Cancellation, unless_cancelled};
+use crate::peer::failures::{cancelled, no_thread};
+use crate::peer::incoming::{Incoming, ReplyTo};
+use crate::peer::share::{Charge, SMALL};
 use crate::transport::{Presence, Stream};
 use crate::{Execution, Status};
 use std::io;
@@ -192,7 +194,7 @@ impl<'scope> Call<'scope, '_> {
             .name("dovetail call".to_owned())
             .spawn_scoped(scope, move || {
                 let cancellation = self.cancellation.clone();
-                let shared = self.running.shared();
+                let shared = self.sender.shared.clone();
                 // The handler may spawn and sleep here as on the connection's own thread.
                 shared.in_runtime(|| self.finish());
                 sender.waiters.remove(&cancellation);

@@ -1,10 +1,10 @@
 //! Whether a peer speaks TLS, found out from its first bytes. Servers without TLS do not look.
 
 use super::admission::ConnectionGuard;
-use super::counters::{SharedCounters, count};
-use super::proxies::{Announced, take_announced};
 use super::threads::{linger, receive_late};
 use super::{LINGER, Shared};
+use crate::counters::{SharedCounters, count};
+use crate::peer::proxies::{Announced, take_announced};
 use crate::tls::TlsPeer;
 use crate::transport::{Polling, Receiver, Stream, Wait};
 use bytes::BytesMut;

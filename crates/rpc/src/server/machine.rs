@@ -1,17 +1,17 @@
 //! The protocol of a connection, found out from its first byte.
 
-use super::account::Over;
-use super::counters::add;
 use super::http::{Http, Socket};
 use super::pace::Parts;
 use super::{HalfClosed, Shared};
-use crate::capnp::Peer;
-use crate::client::Table;
-use crate::context::Caller;
-use crate::incoming::Arrival;
-use crate::intercept::Around;
-use crate::link::{Flush, Link};
-use crate::objects::Objects;
+use crate::counters::add;
+use crate::peer::capnp::Peer;
+use crate::peer::context::Caller;
+use crate::peer::incoming::Arrival;
+use crate::peer::intercept::Around;
+use crate::peer::link::{Flush, Link};
+use crate::peer::objects::Objects;
+use crate::peer::share::Over;
+use crate::peer::table::Table;
 use crate::tls::TlsPeer;
 use crate::{Code, Execution, Status, Wire, web};
 use bytes::BytesMut;
@@ -126,7 +126,7 @@ impl Machine {
                 Ok(call?.map(Arrival::Call))
             }
             Machine::MsgpackRpc(link) | Machine::Dovetail(link) | Machine::Capnp(link) => {
-                let directory = link.directory(&shared.router);
+                let directory = link.directory(&shared.dispatcher.routes);
                 let mut table = link.lock();
                 let called = table.advance(input, &directory);
                 if let Some(machine) = table.machine() {
@@ -182,7 +182,7 @@ impl Machine {
             let machine = Peer::new(shared.limits.connection, limits);
             Table::accepted(machine, objects, limits)
         } else if Connection::detects(first) {
-            objects.expect(shared.router.objects());
+            objects.expect(shared.dispatcher.routes.objects());
             Table::accepted(Self::native_machine(shared, caller), objects, limits)
         } else if msgpack_rpc::Connection::detects(first) {
             let machine = msgpack_rpc::Connection::new(msgpack_rpc::Options {

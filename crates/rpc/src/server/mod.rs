@@ -3,7 +3,6 @@
 mod account;
 mod admission;
 mod aside;
-mod counters;
 mod entrance;
 #[cfg(feature = "async")]
 mod event_loop;
@@ -11,47 +10,31 @@ mod half_closed;
 mod hosts;
 mod http;
 mod limits;
-mod local;
 mod machine;
 mod observer;
 mod pace;
-#[cfg(feature = "async")]
-mod pool;
-mod proxies;
 mod room;
-mod router;
-mod running;
 mod session;
 mod shared;
 mod sources;
 mod started;
-#[cfg(feature = "async")]
-mod tasks;
 mod threads;
 
-pub(crate) use account::{Charge, Over, SMALL, Share};
-pub use counters::Counters;
 pub use half_closed::HalfClosed;
 pub use limits::ServerLimits;
-pub(crate) use local::{Calls, Local};
-pub(crate) use observer::{Observer, Watched};
-pub(crate) use proxies::Proxies;
-pub(crate) use running::{cancelled, refusal, too_late};
 #[cfg(feature = "testing")]
 pub(crate) use started::Attended;
 pub use started::Running;
-#[cfg(feature = "async")]
-pub(crate) use tasks::CallTasks;
-pub(crate) use threads::no_thread;
 
 use crate::admin::Admin;
-use crate::functions::{Bound, Function};
+use crate::dispatch::Router;
+use crate::dispatch::functions::Function;
 use crate::identity::{Authentication, Identify, Permissions, Session};
-use crate::intercept::{Interceptors, ServerInterceptor};
 use crate::load_reports::LoadReports;
 use crate::names::Registration;
-use crate::reflection::Described;
-use crate::sessions::{AnySessions, SessionService, Sessions};
+use crate::peer::intercept::ServerInterceptor;
+use crate::peer::proxies::Proxies;
+use crate::sessions::Sessions;
 use crate::statistics::{self, Statistics};
 use crate::throttle::Throttle;
 use crate::tls::ServerTls;
@@ -59,6 +42,7 @@ use crate::trace::Tracing;
 use crate::transport::{
     Listener, MemoryConnector, Pipe, Polling, SocketListener, Stream, bind_upgrade, memory,
 };
+use crate::web::Page;
 use crate::{AccessLog, Address, Bytes, Health, Reflection, Service, Status};
 use admission::{ConnectionGuard, ListenerKind};
 use dovetail_protocol::connect;
@@ -94,9 +78,6 @@ const NO_TLS: &str = "a server that listens on tls://… needs a certificate: `S
 /// Error of a server that requires certificates, and listens where clients need none.
 const PLAINTEXT: &str = "clients of tcp://… need no certificate, and this server requires one of all: listen on tls://…, or \
      call `Server::allow_plaintext`";
-
-/// Makes the answer to a request by GET that is no call.
-pub(crate) type Page = Box<dyn Fn() -> Response + Send + Sync>;
 
 /// How a server spends threads on its sockets.
 ///
@@ -148,9 +129,7 @@ const DEFAULT_MODEL: Model = Model::ThreadPerConnection;
 /// ```
 #[must_use = "a server does nothing before `start`"]
 pub struct Server {
-    services: Vec<Box<dyn Service>>,
-    interceptors: Interceptors,
-    sessions: Vec<(String, Arc<dyn AnySessions>)>,
+    router: Router,
     model: Model,
     limits: ServerLimits,
     compression: Option<Compression>,
@@ -167,7 +146,6 @@ pub struct Server {
     sockets: Vec<SocketListener>,
     others: Vec<Arc<dyn Listener>>,
     health: Option<Health>,
-    reflects: bool,
     tls: Option<ServerTls>,
     plaintext: bool,
     half_closed: HalfClosed,
@@ -176,12 +154,27 @@ pub struct Server {
     keepalive: Option<crate::Keepalive>,
 }
 
+/// Takes the services and interceptors of a server that has no listener.
+impl From<Server> for Router {
+    fn from(server: Server) -> Self {
+        let Server {
+            mut router, admin, ..
+        } = server;
+        if let Some(admin) = admin {
+            router.interceptors.add(Arc::new(admin.interceptor()));
+        }
+        Router {
+            limits: server.limits.message,
+            calls_per_connection: server.limits.calls_per_connection,
+            ..router
+        }
+    }
+}
+
 impl Default for Server {
     fn default() -> Self {
         Server {
-            services: Vec::new(),
-            interceptors: Interceptors::default(),
-            sessions: Vec::new(),
+            router: Router::new(),
             model: DEFAULT_MODEL,
             limits: ServerLimits::default(),
             compression: None,
@@ -198,7 +191,6 @@ impl Default for Server {
             sockets: Vec::new(),
             others: Vec::new(),
             health: None,
-            reflects: false,
             tls: None,
             plaintext: false,
             half_closed: HalfClosed::default(),
@@ -217,7 +209,7 @@ impl Server {
 
     /// Serves a contract. A caller that names no service gets the first one that has the method.
     pub fn service(mut self, service: impl Service) -> Self {
-        self.services.push(Box::new(service));
+        self.router = self.router.service(service);
         self
     }
 
@@ -240,21 +232,26 @@ impl Server {
     ///
     /// Panics if the name is spelled with more or fewer parameters than the function has.
     #[track_caller]
-    pub fn bind<Form: 'static>(self, name: &'static str, function: impl Function<Form>) -> Self {
-        self.service(Bound::new(name, function))
+    pub fn bind<Form: 'static>(
+        mut self,
+        name: &'static str,
+        function: impl Function<Form>,
+    ) -> Self {
+        self.router = self.router.bind(name, function);
+        self
     }
 
     /// Puts an interceptor around all calls, of what is added later too: of functions, health
     /// checks, reflection and objects. It runs on every wire.
     pub fn intercept(mut self, interceptor: impl ServerInterceptor) -> Self {
-        self.interceptors.add(Arc::new(interceptor));
+        self.router = self.router.intercept(interceptor);
         self
     }
 
     /// Puts an interceptor around all calls that others have as well.
     #[cfg(feature = "config")]
     pub(crate) fn intercept_shared(mut self, interceptor: Arc<dyn ServerInterceptor>) -> Self {
-        self.interceptors.add(interceptor);
+        self.router.interceptors.add(interceptor);
         self
     }
 
@@ -274,7 +271,7 @@ impl Server {
     /// # }
     /// ```
     pub fn intercept_at(mut self, place: &str, interceptor: impl ServerInterceptor) -> Self {
-        self.interceptors.add_at(place, Arc::new(interceptor));
+        self.router = self.router.intercept_at(place, interceptor);
         self
     }
 
@@ -317,7 +314,7 @@ impl Server {
         sessions: &Sessions<T>,
     ) -> Self {
         let known = Arc::new(sessions.clone());
-        self.sessions.push((service.to_owned(), known));
+        self.router.sessions.push((service.to_owned(), known));
         self.intercept_at(service, sessions.interceptor())
     }
 
@@ -325,13 +322,14 @@ impl Server {
     /// of this server. Default: not at all.
     pub fn health(mut self, health: &Health) -> Self {
         self.health = Some(health.clone());
+        self.router.health = Some(health.clone());
         self.service(health.clone())
     }
 
     /// Tells clients what the contracts say: serves `dovetail.reflection.v1.Reflection` on every
     /// wire, and gRPC's `grpc.reflection.v1.ServerReflection` and `v1alpha`. Default: not at all.
     pub fn reflection(mut self, reflection: &Reflection) -> Self {
-        self.reflects = true;
+        self.router.reflects = true;
         for service in reflection.services() {
             self = self.service(service);
         }
@@ -426,21 +424,25 @@ impl Server {
     /// it counts those that other interceptors refuse, and their times.
     pub fn statistics(mut self, statistics: &Statistics) -> Self {
         self.statistics = Some(statistics.clone());
-        self.interceptors.add_first(Arc::new(statistics.clone()));
+        self.router
+            .interceptors
+            .add_first(Arc::new(statistics.clone()));
         self
     }
 
     /// Makes spans of calls: an [interceptor](Self::intercept) around all of them, in front of
     /// those that were added before, so that it records those that they refuse.
     pub fn tracing(mut self, tracing: &Tracing) -> Self {
-        self.interceptors.add_first(Arc::new(tracing.clone()));
+        self.router
+            .interceptors
+            .add_first(Arc::new(tracing.clone()));
         self
     }
 
     /// Writes a line for each call: an [interceptor](Self::intercept) around all of them, in front
     /// of those that were added before, so that it has those that they refuse.
     pub fn access_log(mut self, log: &AccessLog) -> Self {
-        self.interceptors.add_first(Arc::new(log.clone()));
+        self.router.interceptors.add_first(Arc::new(log.clone()));
         self
     }
 
@@ -463,7 +465,8 @@ impl Server {
     /// statistics. It costs each call some tenths of a microsecond.
     pub fn administered(mut self, admin: &Admin) -> Self {
         self.admin = Some(admin.clone());
-        self.interceptors
+        self.router
+            .interceptors
             .add_first(Arc::new(admin.statistics().clone()));
         self
     }
@@ -476,7 +479,7 @@ impl Server {
     pub fn admin(mut self, admin: &Admin) -> Self {
         self.pages.extend(admin.pages());
         // The command finds the contract so.
-        self.reflects = true;
+        self.router.reflects = true;
         self.service(admin.clone())
     }
 
@@ -618,21 +621,14 @@ impl Server {
 
     /// Adds what is known once all services are there.
     fn prepare(&mut self) -> Result<(), Status> {
-        let sessions = std::mem::take(&mut self.sessions);
-        if !sessions.is_empty() {
-            self.services.push(Box::new(SessionService::new(sessions)));
-        }
-        if std::mem::take(&mut self.reflects) {
-            let services = self.services.iter().map(|service| service.descriptor());
-            let described = Described(services.collect());
-            self.services.push(Box::new(described));
-        }
         if let Some(admin) = &self.admin {
             // Behind those that find out who calls.
-            self.interceptors.add(Arc::new(admin.interceptor()));
+            let watch = Arc::new(admin.interceptor());
+            self.router.interceptors.add(watch);
         }
-        let services = self.services.iter().map(|service| service.descriptor());
-        self.interceptors.start(services)
+        self.router.limits = self.limits.message;
+        self.router.calls_per_connection = self.limits.calls_per_connection;
+        self.router.prepare()
     }
 
     /// Starts serving. An error where a thread cannot be had, a certificate is missing for

@@ -2,12 +2,12 @@
 //! longest is closed.
 
 use super::Shared;
-use super::counters::count;
-use super::observer::Watched;
 use crate::clock;
-use crate::context::Caller;
+use crate::counters::count;
+use crate::observer::Watched;
+use crate::peer::context::Caller;
 #[cfg(feature = "async")]
-use crate::link::{Flush, Link, Queued};
+use crate::peer::link::{Flush, Link, Queued};
 use crate::transport::Stream;
 use rustix::io::Errno;
 use std::io;

@@ -1,26 +1,26 @@
 //! One connection of a server without its socket: what drivers on threads and on event loops have
 //! in common.
 
-use super::account::{Charge, Over, SMALL, Share};
 use super::aside::Waiter;
-use super::counters::count;
 use super::http::Socket;
 use super::machine::{Fault, GOING_DOWN, Machine};
 use super::pace::{Pace, Parts};
-#[cfg(feature = "async")]
-use super::pool;
-use super::running::{RunningCall, crowded};
 use super::{LINGER, MAX_REFUSED, REFUSES, Shared};
 #[cfg(feature = "async")]
 use crate::Method;
 use crate::buffers::{self, Gathered};
-use crate::cancellation::Cancellation;
-#[cfg(feature = "async")]
-use crate::cancellation::CancelsWhenDropped;
 use crate::clock;
-use crate::context::Caller;
-use crate::incoming::{Arrival, Incoming, ReplyTo};
-use crate::link::{Flush, Link};
+use crate::counters::count;
+#[cfg(feature = "async")]
+use crate::dispatch::pool;
+use crate::dispatch::running::{RunningCall, crowded};
+use crate::peer::cancellation::Cancellation;
+#[cfg(feature = "async")]
+use crate::peer::cancellation::CancelsWhenDropped;
+use crate::peer::context::Caller;
+use crate::peer::incoming::{Arrival, Incoming, ReplyTo};
+use crate::peer::link::{Flush, Link};
+use crate::peer::share::{Charge, Over, SMALL, Share};
 use crate::{Code, Status, web};
 use bytes::BytesMut;
 #[cfg(feature = "async")]
@@ -236,8 +236,11 @@ impl<'a> Session<'a> {
     /// Starts a call; its answer comes in `buffer`, which is empty.
     pub(super) fn start(&self, call: Box<Incoming>, buffer: Vec<u8>) -> RunningCall<'a> {
         match self.no_room() {
-            None => self.shared.start(call, self.caller.clone(), buffer),
-            Some(why) => self.shared.turn_away(&call, &why, buffer),
+            None => self
+                .shared
+                .dispatcher
+                .start(call, self.caller.clone(), buffer),
+            Some(why) => self.shared.dispatcher.turn_away(&call, &why, buffer),
         }
     }
 
@@ -285,7 +288,7 @@ impl<'a> Session<'a> {
             return false;
         }
         let blobs = || {
-            let route = self.shared.router.find(&call.target).ok();
+            let route = self.shared.dispatcher.routes.find(&call.target).ok();
             route.is_some_and(|route| is_copied(route.method, call.encoding))
         };
         call.body.is_compressed() || !blobs()
@@ -299,9 +302,9 @@ impl<'a> Session<'a> {
         call: Box<Incoming>,
     ) -> impl Future<Output = Gathered> + use<> {
         let (shared, caller) = (self.shared.clone(), self.caller.clone());
-        let theirs = self.shared.clone();
+        let dispatcher = self.shared.dispatcher.clone();
         let answer = Box::pin(async move {
-            let running = theirs.start(call, caller, Vec::new());
+            let running = dispatcher.start(call, caller, Vec::new());
             // So far runs the thread beside the loop.
             let mut decoded = true;
             poll_fn(|_| match std::mem::take(&mut decoded) {
@@ -336,7 +339,7 @@ impl<'a> Session<'a> {
         call.cancellation = Some(cancellation.clone());
         let gone = CancelsWhenDropped(cancellation);
         async move {
-            let answer = shared.start_in_pool(call, caller).await;
+            let answer = shared.dispatcher.start_in_pool(call, caller).await;
             drop(gone);
             answer
         }
@@ -651,7 +654,7 @@ impl<'a> Released<'a> {
     /// The next one, if there is any.
     pub(super) fn next(&self) -> Option<Box<Incoming>> {
         loop {
-            let called = self.link.ready(&self.shared.router)?;
+            let called = self.link.ready(&self.shared.dispatcher.routes)?;
             if let Arrival::Call(call) = Arrival::over(called, &self.link) {
                 return Some(call);
             }
@@ -663,7 +666,10 @@ impl<'a> Released<'a> {
         let cancellation = Arc::<Cancellation>::default();
         call.cancellation = Some(cancellation.clone());
         let waiter = Waiter::new(&call, cancellation);
-        let running = self.shared.start(call, self.caller.clone(), Vec::new());
+        let running = self
+            .shared
+            .dispatcher
+            .start(call, self.caller.clone(), Vec::new());
         (running, waiter)
     }
 }

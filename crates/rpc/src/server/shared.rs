@@ -1,16 +1,19 @@
 //! The part of a server that all its drivers share.
 
 use super::account::Account;
-use super::counters::SharedCounters;
 use super::hosts::Hosts;
-use super::proxies::Proxies;
+use super::observer::ServerObserver;
 use super::room::Entry;
-use super::router::Router;
 use super::sources::Sources;
-use super::{HalfClosed, Observer, Page, Server, ServerLimits};
+use super::{HalfClosed, Server, ServerLimits};
+use crate::counters::SharedCounters;
+use crate::dispatch::Dispatcher;
 use crate::names::Registered;
+use crate::observer::Observer;
+use crate::peer::proxies::Proxies;
 use crate::tls::ServerTls;
 use crate::transport::Polling;
+use crate::web::Page;
 use crate::{Health, clock};
 use dovetail_protocol::dovetail::Compression;
 use dovetail_protocol::http::Cors;
@@ -25,7 +28,7 @@ use std::time::Instant;
 /// Its settings, its services, and what is going on.
 pub(super) struct Shared {
     pub(super) options: Arc<ServerOptions>,
-    pub(super) router: Router,
+    pub(super) dispatcher: Arc<Dispatcher>,
     pub(super) health: Option<Health>,
     pub(super) tls: Option<ServerTls>,
     #[cfg(feature = "grpc")]
@@ -77,14 +80,8 @@ pub(super) struct Shared {
 impl Server {
     /// Makes the part that its drivers share.
     pub(super) fn into_shared(self, upgrade: Option<u128>) -> Arc<Shared> {
-        let services = self.services.iter().map(|service| service.descriptor());
-        let services: Vec<_> = services.collect();
-        if let Some(health) = &self.health {
-            health.serve(services.iter().copied());
-        }
-        let names = services
-            .iter()
-            .map(|service| service.full_name().into_owned());
+        let services = self.router.descriptors();
+        let names = services.map(|service| service.full_name().into_owned());
         let names: Vec<_> = names.collect();
         let counters = Arc::<SharedCounters>::default();
         let shared = Arc::new(Shared {
@@ -93,7 +90,7 @@ impl Server {
                 custom: self.protocols,
                 ..ServerOptions::default()
             }),
-            router: Router::new(self.services, self.interceptors),
+            dispatcher: self.router.into_dispatcher(counters.clone()),
             health: self.health,
             tls: self.tls,
             #[cfg(feature = "grpc")]
@@ -127,14 +124,13 @@ impl Server {
             #[cfg(feature = "async")]
             runtime: OnceLock::new(),
         });
+        let observer: Arc<dyn Observer> = Arc::new(ServerObserver::new(&shared, names));
         if let Some(statistics) = self.statistics {
-            statistics.watch(Observer::new(&shared, names.clone()));
+            statistics.watch(observer.clone());
         }
         if let Some(admin) = self.admin {
-            admin
-                .statistics()
-                .watch(Observer::new(&shared, names.clone()));
-            admin.watch(Observer::new(&shared, names));
+            admin.statistics().watch(observer.clone());
+            admin.watch(observer);
         }
         shared
     }

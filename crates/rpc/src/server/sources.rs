@@ -1,6 +1,6 @@
 //! How much of a limit the connections of one address take.
 
-use super::proxies::Source;
+use crate::peer::proxies::Source;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -3,8 +3,9 @@
 use super::admission::Accepts;
 #[cfg(feature = "async")]
 use super::event_loop;
-use super::{Counters, Shared, threads};
+use super::{Shared, threads};
 use crate::Address;
+use crate::Counters;
 use crate::names::{Registered, RegistrationStatus};
 use crate::transport::Listener;
 use std::io;

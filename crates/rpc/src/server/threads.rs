@@ -3,18 +3,20 @@
 //! model.
 
 use super::aside::{Aside, Line, Waiter, Waiters};
-use super::counters::count;
-use super::running::{RunningCall, refusal};
 use super::session::{Outbox, Session};
-use super::{ConnectionGuard, Entered, Entry, LINGER, ListenerKind, Share, Shared, entrance};
+use super::{ConnectionGuard, Entered, Entry, LINGER, ListenerKind, Shared, entrance};
 use crate::block_on::{block_on, block_on_while};
 use crate::buffers::Gathered;
-use crate::cancellation::Cancellation;
-use crate::context::Caller;
-use crate::incoming::{Arrival, Incoming};
-use crate::link::{Flush, Link};
+use crate::counters::count;
+use crate::dispatch::running::{RunningCall, refusal};
+use crate::peer::cancellation::Cancellation;
+use crate::peer::context::Caller;
+use crate::peer::failures::no_thread;
+use crate::peer::incoming::{Arrival, Incoming};
+use crate::peer::link::{Flush, Link};
+use crate::peer::share::Share;
 use crate::transport::{Listener, Receiver, Stream, Wait};
-use crate::{Code, Execution, Status, web};
+use crate::web;
 use bytes::BytesMut;
 use std::future::poll_fn;
 use std::io;
@@ -398,12 +400,6 @@ pub(super) fn linger(stream: &dyn Stream, receiver: &mut Receiver) {
     while Instant::now() < deadline
         && let Ok(1..) = receiver.discard(stream, deadline)
     {}
-}
-
-#[cold]
-pub(crate) fn no_thread(error: &io::Error) -> Status {
-    let what = format!("no thread for a handler that waits: {error}");
-    Status::new(Code::ResourceExhausted, what).with_execution(Execution::MayHaveRun)
 }
 
 /// The sending side of a connection, which its calls share.

@@ -370,7 +370,7 @@ impl<T: Send + Sync + 'static> ServerInterceptor for InSessions<T> {
                 && let Some(ticket) = entered.take()
             {
                 let turn = wait_until(ticket.turn(), deadline).await;
-                entered.put(turn.unwrap_or_else(|| Err(crate::server::too_late()))?);
+                entered.put(turn.unwrap_or_else(|| Err(crate::peer::failures::too_late()))?);
             }
             Ok(Decision::Proceed)
         })

@@ -2,7 +2,7 @@
 
 use super::cell::Cell;
 use super::snapshot::MethodStatistics;
-use crate::intercept::ByMethod;
+use crate::peer::intercept::ByMethod;
 use crate::{Context, ServiceDescriptor, Wire};
 use dovetail_balance::Shards;
 use std::sync::OnceLock;

@@ -19,7 +19,7 @@ pub use snapshot::{MethodStatistics, Snapshot};
 pub(crate) use prometheus::CONTENT_TYPE;
 
 use crate::names;
-use crate::server::Observer;
+use crate::observer::Observer;
 use crate::{
     CallEnd, CallHead, Context, Decision, Outcome, ServerInterceptor, ServiceDescriptor, Status,
 };
@@ -65,7 +65,7 @@ pub struct Statistics(Arc<Inner>);
 #[derive(Default)]
 struct Inner {
     methods: OnceLock<MethodCells>,
-    server: OnceLock<Observer>,
+    server: OnceLock<Arc<dyn Observer>>,
 }
 
 impl Statistics {
@@ -75,7 +75,7 @@ impl Statistics {
     }
 
     /// Has the server's counters as well. A second server is counted with the first one's methods.
-    pub(crate) fn watch(&self, server: Observer) {
+    pub(crate) fn watch(&self, server: Arc<dyn Observer>) {
         let _ = self.0.server.set(server);
     }
 
@@ -88,9 +88,9 @@ impl Statistics {
                 .0
                 .server
                 .get()
-                .map(Observer::counters)
+                .map(|server| server.counters())
                 .unwrap_or_default(),
-            connections: self.0.server.get().map_or(0, Observer::connections),
+            connections: self.0.server.get().map_or(0, |server| server.connections()),
             channels: names::channels(),
         }
     }

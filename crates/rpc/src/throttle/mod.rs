@@ -23,7 +23,7 @@ pub use criticality::Criticality;
 pub use quota::Quota;
 pub use refusals::{Reason, Refusal, Refusals};
 
-use crate::intercept::{ByMethod, ByScope};
+use crate::peer::intercept::{ByMethod, ByScope};
 use crate::{
     CallEnd, CallHead, Code, Context, Decision, DecisionFuture, Method, ServerInterceptor,
     ServiceDescriptor, Status,

@@ -3,7 +3,7 @@
 use super::callers::Callers;
 use super::gate::{Gate, Refused};
 use super::{Quota, Reason};
-use crate::intercept::Level;
+use crate::peer::intercept::Level;
 use crate::{CallHead, Code, Execution, ServiceDescriptor, Status, health};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;

@@ -160,6 +160,13 @@ impl fmt::Display for ParseTraceError {
 
 impl std::error::Error for ParseTraceError {}
 
+/// A call that is traced.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Traced {
+    pub(crate) context: TraceContext,
+    pub(super) parent: Option<u64>,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -20,7 +20,7 @@ pub use otlp::Otlp;
 pub use recent::Recent;
 pub use span::{Span, SpanKind, SpanRecorder};
 
-pub(crate) use context::{B3, TRACEPARENT};
+pub(crate) use context::{B3, TRACEPARENT, Traced};
 pub(crate) use span::is_error;
 
 use crate::{
@@ -61,13 +61,6 @@ pub struct Tracing {
     ratio: f64,
     slow: Option<Duration>,
     failures: bool,
-}
-
-/// A call that is traced.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Traced {
-    pub(crate) context: TraceContext,
-    parent: Option<u64>,
 }
 
 impl Tracing {

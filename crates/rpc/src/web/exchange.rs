@@ -13,10 +13,10 @@ mod http2;
 use super::Style;
 use super::message::{Plain, parameters};
 #[cfg(feature = "grpc")]
-use crate::streams::Body;
+use crate::peer::streams::Body;
 #[cfg(feature = "grpc")]
-use crate::streams::given_up;
-use crate::streams::{Inbox, Item, Next, Unsent};
+use crate::peer::streams::given_up;
+use crate::peer::streams::{Inbox, Item, Next, Unsent};
 use crate::{Code, Exceptions, Method, Status};
 use bytes::{Bytes, BytesMut};
 use dovetail_protocol::envelope::PREFIX;
@@ -321,7 +321,7 @@ impl Exchange {
     }
 }
 
-/// Operations of handles; [`StreamCall`](crate::streams::StreamCall) explains them.
+/// Operations of handles; [`StreamCall`](crate::peer::streams::StreamCall) explains them.
 impl Handle {
     pub(crate) fn limits(&self) -> Limits {
         self.0.decoding

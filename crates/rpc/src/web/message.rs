@@ -4,8 +4,8 @@ use super::Spelling;
 use super::coding::{compress, decompress};
 use crate::buffers::Draft;
 #[cfg(feature = "grpc")]
-use crate::messages::field;
-use crate::messages::{DELIMITED, as_field, first_field, varint};
+use crate::web::messages::field;
+use crate::web::messages::{DELIMITED, as_field, first_field, varint};
 use crate::{Code, Execution, Method, Status};
 use dovetail_protocol::envelope::{Frame, PREFIX, compressed_prefix, prefix};
 use dovetail_protocol::grpc::Coding;

@@ -4,6 +4,7 @@
 mod coding;
 mod exchange;
 mod message;
+pub(crate) mod messages;
 mod reply;
 mod socket;
 mod style;
@@ -17,3 +18,6 @@ pub(crate) use message::{Plain, known_coding, no_parameters, of_field, parameter
 pub(crate) use reply::WebAnswer;
 pub(crate) use reply::WebReplyTo;
 pub(crate) use style::{Protocol, Spelling, Style};
+
+/// The answer to a request by GET that is no call.
+pub(crate) type Page = Box<dyn Fn() -> dovetail_protocol::http::Response + Send + Sync>;

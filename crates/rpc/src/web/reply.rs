@@ -2,8 +2,8 @@
 
 use super::message::{Form, draft, framed, write_json, write_protobuf};
 use super::{Exchange, Style, socket};
-use crate::messages::{first_field, thrown};
-use crate::streams::ended;
+use crate::peer::streams::ended;
+use crate::web::messages::{first_field, thrown};
 use crate::{Method, ResponseHeaders, Status};
 use dovetail_protocol::envelope::{PREFIX, prefix};
 use dovetail_protocol::http::{self, Response};

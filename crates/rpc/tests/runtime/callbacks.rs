@@ -2,7 +2,7 @@
 
 use crate::fixture::{LONG, MODELS, address, listen, stock, until};
 use dovetail::{
-    Call, Channel, Code, Context, HandlerFuture, Items, Model, Receiver, Running, Server,
+    Call, Channel, Code, Context, HandlerFuture, Items, Model, Receiver, Router, Running, Server,
     ServerLimits, Service, ServiceDescriptor, Status, Wire, blocking, descriptor,
 };
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -149,7 +149,7 @@ fn channel(running: &Running, ear: &Ear) -> Channel {
 
 fn channel_over(wire: Wire, running: &Running, ear: &Ear) -> Channel {
     let builder = Channel::builder(&address(running)).expect("an address");
-    let services = Server::new().service(ear.clone());
+    let services = Router::new().service(ear.clone());
     builder.wire(wire).serve(services).build()
 }
 

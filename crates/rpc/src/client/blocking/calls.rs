@@ -4,10 +4,11 @@
 use super::connection::{BlockingConnection, Driver};
 use crate::block_on::waker;
 use crate::buffers::Gathered;
-use crate::client::Called;
-use crate::incoming::{Arrival, Incoming, ReplyTo};
-use crate::link::Link;
-use crate::server::{cancelled, no_thread, refusal, too_late};
+use crate::dispatch::running::refusal;
+use crate::peer::failures::{cancelled, no_thread, too_late};
+use crate::peer::incoming::{Arrival, Incoming, ReplyTo};
+use crate::peer::link::Link;
+use crate::peer::machine::Called;
 use std::cell::Cell;
 use std::pin::Pin;
 use std::sync::{Arc, Weak};

@@ -13,13 +13,15 @@ use super::calls::Aside;
 use crate::block_on::waker;
 use crate::client::failures::{lost, misbehaved, too_late};
 use crate::client::options::Options;
-use crate::client::outgoing::{Outgoing, Queued};
-use crate::client::pool::{Connected, Usable};
-use crate::client::table::Table;
-use crate::client::{Answered, Called};
-use crate::link::{Flush, Link};
-use crate::server::Calls;
-use crate::streams::{NativeCall, StreamCall};
+use crate::client::pool::Connected;
+use crate::dispatch::Calls;
+use crate::peer::answer::Answered;
+use crate::peer::link::{Flush, Link};
+use crate::peer::machine::Called;
+use crate::peer::outgoing::{Outgoing, Queued};
+use crate::peer::streams::{NativeCall, StreamCall};
+use crate::peer::table::Table;
+use crate::peer::table::Usable;
 use crate::transport::{Receiver, Stream, Wait};
 use crate::{Code, Execution, Status, buffers};
 use bytes::BytesMut;
@@ -326,10 +328,6 @@ impl Flush for Driver {
     fn released(&self) {
         self.end();
     }
-
-    fn blocking(self: Arc<Self>) -> Option<Arc<Driver>> {
-        Some(self)
-    }
 }
 
 impl Connected for BlockingConnection {
@@ -344,7 +342,7 @@ impl Connected for BlockingConnection {
 
 impl BlockingConnection {
     pub(super) fn new(stream: Arc<dyn Stream>, target: String, options: &Options) -> Self {
-        let table = Table::new(options).may_move(options, stream.ports());
+        let table = Table::new(&options.peer(), stream.ports());
         let driver = Arc::new(Driver {
             stream,
             sending: AtomicBool::new(false),
@@ -379,8 +377,11 @@ impl BlockingConnection {
 
     /// The connection with this link, where a blocking client has made it.
     pub(crate) fn of(link: &Arc<Link>) -> Option<Self> {
-        let (link, driver) = (link.clone(), link.blocking()?);
-        Some(BlockingConnection { link, driver })
+        let driver = link.driver().downcast().ok()?;
+        Some(BlockingConnection {
+            link: link.clone(),
+            driver,
+        })
     }
 
     /// Whether it is to be trusted with a call: asks the socket where it was idle for long.

@@ -10,27 +10,28 @@ mod streams;
 
 pub use streams::{Answer, Receiver, Sender, Streamed, Upload};
 
-pub(crate) use connection::{BlockingConnection, Driver};
+pub(crate) use connection::BlockingConnection;
 
 use super::dial::{Dial, Failed};
 use super::failures::attempt_too_late;
-use super::local_upgrade::UPGRADE_TIMEOUT;
 use super::nested::Nested;
 use super::options::{Options, handle, settings};
-use super::outgoing::{ObjectCall, Outgoing};
 use super::pool::{ConnectionPool, PoolSlot};
 use super::retries::Retries;
 use super::security::{Security, place, protocol};
 use super::servers::{
     Attempt, CHECK, Checks, Choice, Finding, Look, Named, Question, Server, Servers, Visit,
 };
-use super::{Answered, by_name, decode, decode_into, read_objects, typed};
+use super::{by_name, typed};
 use crate::block_on::{block_on, block_on_until};
-use crate::link::Link;
+use crate::dispatch::{Local, Router};
 use crate::names::{BackendStatus, Resolver, resolver};
-use crate::objects::{ObjectPlace, ObjectRef, Remote, local, no_reference, wrong_channel};
-use crate::reply::ReplySlot;
-use crate::server::Local;
+use crate::peer::answer::{self, Answered, decode, decode_into, read_objects};
+use crate::peer::link::Link;
+use crate::peer::local_upgrade::UPGRADE_TIMEOUT;
+use crate::peer::objects::{ObjectPlace, ObjectRef, Remote, local, no_reference, wrong_channel};
+use crate::peer::outgoing::{ObjectCall, Outgoing};
+use crate::peer::reply::ReplySlot;
 use crate::transport::{Connector, TlsConnector};
 use crate::{Address, Code, Exceptions, Method, Service, ServiceDescriptor, Status, Wire};
 use dovetail_wire::{Decode, Encode, FieldValue, WriteParams};
@@ -435,7 +436,7 @@ impl Channel {
     ) -> Result<T, Status> {
         if let Shared::Local(_) = &*self.shared {
             let returned: Result<T, E> = self.call(method, params);
-            return returned.map_err(|exception| local::failure(method.name, &exception));
+            return returned.map_err(|exception| answer::failure(method.name, &exception));
         }
         let params = (&params, method.params);
         let mut nested = Nested::here(
@@ -758,14 +759,15 @@ impl ChannelBuilder {
 
     /// Serves these services to the server that is called, on the connections that the calls make:
     /// it calls back with [`Context::client_channel`](crate::Context::client_channel). Needs
-    /// Dovetail's own wire or msgpack-rpc. Of the server that is given, services and limits count.
+    /// Dovetail's own wire or msgpack-rpc. Of a [`Server`](crate::Server), its services,
+    /// interceptors and limits of calls count.
     ///
     /// Nobody but the callers of this channel reads what comes: a handler runs on the thread of one
     /// that waits for something, before that one goes on, or in the next one that waits. It may
     /// block, and call the server with
     /// [`Context::blocking_client_channel`](crate::Context::blocking_client_channel).
-    pub fn serve(mut self, services: crate::Server) -> Self {
-        self.options.local = Some(Local::new(services));
+    pub fn serve(mut self, router: impl Into<Router>) -> Self {
+        self.options.local = Some(Local::new(router.into()));
         self
     }
 

@@ -1,9 +1,9 @@
 //! The streams of blocking calls. Whoever waits on one reads for all, as every caller does.
 
 use super::BlockingConnection;
-use crate::client::decode;
 use crate::client::failures::too_late;
-use crate::streams::{self, Body, ItemOf, StreamCall};
+use crate::peer::answer::decode;
+use crate::peer::streams::{self, Body, ItemOf, StreamCall};
 use crate::{Exceptions, Execution, Status};
 use dovetail_wire::FieldValue;
 use std::fmt;

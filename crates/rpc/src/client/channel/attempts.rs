@@ -2,18 +2,18 @@
 
 use super::{Channel, Shared, in_time, rest};
 use crate::Status;
-use crate::client::Answered;
 use crate::client::failures::attempt_too_late;
 #[cfg(feature = "grpc")]
 use crate::client::http2;
 use crate::client::options::Options;
-use crate::client::outgoing::Outgoing;
 use crate::client::policies::{HedgingPolicy, Policies};
 use crate::client::pool::TaskPool;
 use crate::client::retries::Retries;
 use crate::client::servers::{Choice, Visit};
-use crate::link::Link;
-use crate::objects::local;
+use crate::peer::answer::Answered;
+use crate::peer::link::Link;
+use crate::peer::objects::local;
+use crate::peer::outgoing::Outgoing;
 use dovetail_wire::Encode;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;

@@ -1,10 +1,10 @@
 //! A call as it is sent.
 
-use super::super::code_of;
 use super::super::options::Options;
-use super::super::outgoing::Outgoing;
 use super::{Origin, due, no_objects};
 use crate::grpc::metadata_into;
+use crate::peer::machine::code_of;
+use crate::peer::outgoing::Outgoing;
 use crate::web::{Form, Protocol, Style, frame_before_items, is_packed};
 use crate::{Code, Method, Status};
 use bytes::Bytes;

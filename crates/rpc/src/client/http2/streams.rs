@@ -2,10 +2,10 @@
 
 use super::super::failures::too_late;
 use super::super::options::Options;
-use super::super::outgoing::Outgoing;
 use super::response::{Response, Stop};
 use super::{Http2Connection, Open, due, request};
-use crate::streams::StreamCall;
+use crate::peer::outgoing::Outgoing;
+use crate::peer::streams::StreamCall;
 use crate::web::{Exchange, Plain, Style};
 use crate::{Execution, Method, ResponseHeaders, Status};
 use bytes::Bytes;

@@ -9,6 +9,7 @@ pub(super) use tasks::{Connect, TaskPool};
 
 use super::dial::{Dial, Failed, Wait};
 use super::options::Options;
+use crate::peer::table::Usable;
 use crate::{Address, clock};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -25,15 +26,6 @@ pub(super) trait Connected: Clone {
         let _ = there;
         false
     }
-}
-
-/// Whether calls are made on a connection.
-pub(crate) enum Usable {
-    /// It takes no further call.
-    No,
-    Yes,
-    /// Yes, and there is another way to the same server; said once.
-    Moves(Address),
 }
 
 /// The connections to a server, which take turns. `D` locks a [`Dial`]: who waits for it does so as

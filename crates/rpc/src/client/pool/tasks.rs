@@ -3,11 +3,11 @@ use crate::client::Channel;
 use crate::client::channel::{in_time, rest};
 use crate::client::dial::{Dial, Failed};
 use crate::client::failures::too_late;
-use crate::client::local_upgrade::UPGRADE_TIMEOUT;
 use crate::client::options::Options;
 use crate::client::servers::{
     Attempt, Checks, Choice, Finding, Look, Named, Server, Servers, Visit,
 };
+use crate::peer::local_upgrade::UPGRADE_TIMEOUT;
 use crate::{Address, Code, Execution, Status, clock};
 use std::io;
 use std::sync::Arc;

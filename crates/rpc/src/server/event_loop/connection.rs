@@ -7,12 +7,13 @@ use super::spares;
 use super::spread::LoopClaim;
 use super::{Accepted, LoopContext, Phase, entrance};
 use crate::buffers::{self, Gathered};
-use crate::context::Caller;
-use crate::incoming::{Arrival, Incoming};
-use crate::server::counters::count;
-use crate::server::running::crowded;
+use crate::counters::count;
+use crate::dispatch::running::crowded;
+use crate::peer::context::Caller;
+use crate::peer::incoming::{Arrival, Incoming};
+use crate::peer::share::Charge;
 use crate::server::session::{Outbox, Session};
-use crate::server::{Charge, ConnectionGuard, Entered, LINGER, Shared};
+use crate::server::{ConnectionGuard, Entered, LINGER, Shared};
 use crate::transport::{AsyncSocket, Choice, SpinPolicy};
 use bytes::BytesMut;
 use std::future::poll_fn;
@@ -311,6 +312,7 @@ impl<'a> LoopConnection<'a> {
             let why = format!("the connection has {most} calls waiting");
             let refused = self
                 .shared
+                .dispatcher
                 .turn_away(&call, &crowded(why), self.out.buffer());
             return self.out.put(crate::block_on::block_on(refused));
         }

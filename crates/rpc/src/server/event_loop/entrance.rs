@@ -1,9 +1,9 @@
 //! Whether a peer speaks TLS, found out before anything else is.
 
 use super::{LoopContext, Phase};
-use crate::server::counters::count;
+use crate::counters::count;
+use crate::peer::proxies::{Announced, take_announced};
 use crate::server::entrance::{begins_tls, note, note_announced};
-use crate::server::proxies::{Announced, take_announced};
 use crate::server::{ConnectionGuard, Entered, LINGER};
 use crate::tls::ServerTls;
 use crate::transport::{AsyncSocket, AsyncTls, Polling, SpinPolicy};

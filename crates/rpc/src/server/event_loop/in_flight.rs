@@ -1,10 +1,11 @@
 //! The calls of a connection whose handlers wait.
 
 use crate::buffers::Gathered;
-use crate::incoming::Incoming;
-use crate::server::counters::count;
-use crate::server::running::{Waiting, outcome};
-use crate::server::{Charge, SMALL, Share, Shared};
+use crate::counters::count;
+use crate::dispatch::running::{Waiting, outcome};
+use crate::peer::incoming::Incoming;
+use crate::peer::share::{Charge, SMALL, Share};
+use crate::server::Shared;
 use futures_util::future::{AbortHandle, abortable};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::collections::HashMap;
@@ -107,7 +108,7 @@ impl<'a> InFlight<'a> {
         // Not counted against the budget of the connection's task: once that is used up, tokio
         // would let every one of these wake itself without end until the task has been left.
         let answer = Box::pin(unconstrained(async move {
-            let answer = outcome(shared, answer, waiting).await;
+            let answer = outcome(&shared.dispatcher, answer, waiting).await;
             unanswered.answered();
             drop((place, charge));
             (call, answer)

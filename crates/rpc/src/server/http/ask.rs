@@ -1,10 +1,10 @@
 //! The call that a request asks for, over both versions of HTTP.
 
-use crate::call::no_streams;
-use crate::incoming::{self, Incoming, Target};
+use crate::counters::count;
+use crate::dispatch::Route;
+use crate::peer::call::no_streams;
+use crate::peer::incoming::{self, Incoming, Target};
 use crate::server::Shared;
-use crate::server::counters::count;
-use crate::server::router::Route;
 use crate::web::{
     Plain, Protocol, Style, WebReplyTo, gunzip, known_coding, no_parameters, of_field, parameters,
 };
@@ -67,7 +67,7 @@ impl Ask {
         let limits = &shared.limits.connection;
         let (service, method) = connect::target(request, limits)?;
         let target = Target::Named { service, method };
-        let route = shared.router.find(&target).ok();
+        let route = shared.dispatcher.routes.find(&target).ok();
         let terms = terms?;
         known_coding(terms.coding.as_deref())?;
         Ok(Ask::with(target, route, style, terms))
@@ -124,7 +124,7 @@ impl Ask {
         let limits = &shared.limits.connection;
         let (service, method) = connect::target(request, limits).map_err(Refusal::unknown)?;
         let target = Target::Named { service, method };
-        let route = shared.router.find(&target).map_err(|status| {
+        let route = shared.dispatcher.routes.find(&target).map_err(|status| {
             count(&shared.counters.unknown_methods);
             Refusal::unknown(status)
         })?;

@@ -1,11 +1,11 @@
 //! A connection that has become a WebSocket: one call, whose messages are JSON.
 
 use super::Ask;
-use crate::incoming::Incoming;
+use crate::counters::count;
+use crate::peer::failures::cancelled;
+use crate::peer::incoming::Incoming;
 use crate::server::Shared;
-use crate::server::counters::count;
 use crate::server::pace::Parts;
-use crate::server::running::cancelled;
 use crate::web::{Exchange, Plain, Protocol, Style, WebReplyTo};
 use crate::{Code, Execution, Method, Status};
 use bytes::BytesMut;
@@ -257,7 +257,7 @@ fn begin(
     let method = match ask.method {
         Some(method) => method,
         None => {
-            let route = shared.router.find(&ask.target);
+            let route = shared.dispatcher.routes.find(&ask.target);
             let route = route.inspect_err(|_| count(&shared.counters.unknown_methods));
             route
                 .map_err(|why| why.with_execution(Execution::NotStarted))?

@@ -4,7 +4,7 @@ use super::super::Style;
 use super::super::message::exception_field;
 use super::{Exchange, ExchangeEnd, ExchangeState};
 use crate::grpc::no_single_message;
-use crate::streams::{Body, ended};
+use crate::peer::streams::{Body, ended};
 use crate::{Method, Status};
 use bytes::Bytes;
 use dovetail_protocol::Failure;

@@ -1,9 +1,10 @@
 //! How an answer is sent on a stream of HTTP/2.
 
 use super::head::{fine, response, trailers};
+use crate::counters::count;
 use crate::grpc::{metadata_into, poll_room};
-use crate::server::counters::count;
-use crate::server::{Charge, SMALL, Share, Shared};
+use crate::peer::share::{Charge, SMALL, Share};
+use crate::server::Shared;
 use crate::web::{Exchange, Protocol, Style, WebAnswer};
 use crate::{Code, Execution, ResponseHeaders, Status};
 use bytes::Bytes;

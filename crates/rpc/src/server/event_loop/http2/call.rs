@@ -6,12 +6,13 @@ use super::head::{self, refused};
 use super::request::{Request, Stop};
 use super::{ConnectionParts, STREAM_WINDOW};
 use crate::buffers::Gathered;
+use crate::counters::count;
+use crate::dispatch::running::{Waiting, outcome};
 use crate::grpc::{Messages, coding};
-use crate::incoming::Incoming;
+use crate::peer::failures::cancelled;
+use crate::peer::incoming::Incoming;
 use crate::server::ServerLimits;
-use crate::server::counters::count;
 use crate::server::http::{Ask, Parameters};
-use crate::server::running::{Waiting, cancelled, outcome};
 use crate::web::{Exchange, Plain, Protocol, WebAnswer, WebReplyTo};
 use crate::{Code, Execution, Method};
 use bytes::Bytes;
@@ -138,7 +139,7 @@ impl<'a> Call<'a> {
             // Why, and at once: a caller with a stream may wait for an answer before it sends
             // anything.
             None => {
-                let route = shared.router.find(&ask.target);
+                let route = shared.dispatcher.routes.find(&ask.target);
                 route
                     .inspect_err(|_| count(&shared.counters.unknown_methods))?
                     .method
@@ -231,7 +232,7 @@ impl<'a> Call<'a> {
             deadline: call.deadline,
         };
         let (answer, _) = abortable(run(self.parts, call));
-        outcome(self.parts.shared, answer, waiting)
+        outcome(&self.parts.shared.dispatcher, answer, waiting)
     }
 
     /// Waits no longer for a message than one may take.

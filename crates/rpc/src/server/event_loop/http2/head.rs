@@ -1,7 +1,7 @@
 //! The headers of requests and answers.
 
 use crate::grpc::{coding, metadata};
-use crate::incoming::Target;
+use crate::peer::incoming::Target;
 use crate::server::Shared;
 use crate::server::http::Ask;
 use crate::web::{Protocol, Style, known_coding};
@@ -43,7 +43,7 @@ fn read(head: &Parts, codec: Codec, shared: &Shared) -> Result<Ask, Status> {
         service: Some(Name::new(service)),
         method: Name::new(method),
     };
-    let route = shared.router.find(&target).ok();
+    let route = shared.dispatcher.routes.find(&target).ok();
     let bad = |error: &dyn std::error::Error| refused(Code::InvalidArgument, error.to_string());
     let timeout = head.headers.get("grpc-timeout");
     let timeout = timeout.map(|text| parse_timeout(text.as_bytes()));

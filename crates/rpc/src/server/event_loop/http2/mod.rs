@@ -10,8 +10,8 @@ mod socket;
 
 use super::Phase;
 use super::spread::LoopClaim;
+use crate::counters::count;
 use crate::grpc::gone;
-use crate::server::counters::count;
 use crate::server::session::Session;
 use crate::server::{Entry, LINGER, ServerLimits, Shared};
 use crate::transport::{AsyncSocket, Prefixed};

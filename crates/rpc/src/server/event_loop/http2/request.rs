@@ -2,8 +2,8 @@
 
 use super::head::refused;
 use crate::grpc::{Broken, Messages};
+use crate::peer::share::{Charge, Share};
 use crate::server::http::no_single_message;
-use crate::server::{Charge, Share};
 use crate::web::Plain;
 use crate::{Code, Execution, Status};
 use bytes::{Bytes, BytesMut};

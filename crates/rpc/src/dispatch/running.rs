@@ -1,0 +1,539 @@
+//! A call at its handler.
+
+use super::Dispatcher;
+#[cfg(feature = "async")]
+use super::pool;
+use super::routes::Route;
+use crate::buffers::Gathered;
+use crate::counters::count;
+use crate::peer::context::{CallInfo, Caller};
+use crate::peer::failures::{cancelled, panicked, too_late};
+use crate::peer::incoming::{Incoming, ReplyTo, Target};
+use crate::peer::intercept::{Admission, Admitted, Chain, Finish, Step};
+use crate::peer::objects::{self, ObjectMethod, Owned, no_object};
+use crate::peer::share::Over;
+use crate::peer::stop::stopped;
+use crate::{
+    Call, Code, Execution, HandlerFuture, Outcome, Reply, Service, ServiceDescriptor, Status, clock,
+};
+use dovetail_protocol::CONTRACT_HEADER;
+#[cfg(feature = "async")]
+use futures_util::future::{Abortable, Aborted};
+use std::future::{pending, poll_fn, ready};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+/// A handler at work. The output is its answer, encoded. A handler that panics fails its own call
+/// and nothing else.
+pub(crate) struct RunningCall<'a> {
+    dispatcher: &'a Dispatcher,
+    handler: HandlerFuture<'a>,
+    reply: ReplyTo,
+    /// The call, where it has a handler.
+    call: Option<Arc<CallInfo>>,
+    /// The interceptors that run when the call is over.
+    finish: Option<Finish>,
+}
+
+/// The dispatcher, for a handler in the pool; `None` for one on the thread which starts the call.
+/// Interceptors decide on that thread in either case, so that refused calls take none of the pool.
+type Pool<'a> = Option<&'a Arc<Dispatcher>>;
+
+impl Dispatcher {
+    /// Finds the handler of a call and starts it. The answer, also a refusal, comes in `buffer`.
+    pub(crate) fn start(
+        &self,
+        call: Box<Incoming>,
+        caller: Arc<Caller>,
+        buffer: Vec<u8>,
+    ) -> RunningCall<'_> {
+        self.start_on(None, call, caller, buffer)
+    }
+
+    /// Does the same with a handler that runs in the pool.
+    #[cfg(feature = "async")]
+    pub(crate) fn start_in_pool(
+        self: &Arc<Self>,
+        call: Box<Incoming>,
+        caller: Arc<Caller>,
+    ) -> RunningCall<'_> {
+        self.start_on(Some(self), call, caller, Vec::new())
+    }
+
+    fn start_on<'a>(
+        &'a self,
+        pool: Pool<'a>,
+        mut call: Box<Incoming>,
+        caller: Arc<Caller>,
+        buffer: Vec<u8>,
+    ) -> RunningCall<'a> {
+        if let Err(over) = call.charge(&caller) {
+            return self.refuse_for_memory(&call, over, buffer);
+        }
+        let found = match call.target {
+            Target::Nothing => return self.refuse(&call, &nothing(), buffer),
+            _ => {
+                let contract = call.headers.remove(CONTRACT_HEADER);
+                self.find(&call, &caller, contract.as_deref())
+            }
+        };
+        match found {
+            Ok(found) if call.deadline.is_none_or(|deadline| deadline > clock::now()) => {
+                self.run(pool, found, call, caller, buffer)
+            }
+            Ok(_) => {
+                count(&self.counters.late_calls);
+                let status = too_late().with_execution(Execution::NotStarted);
+                self.refuse(&call, &status, buffer)
+            }
+            Err(status) => {
+                match status.code() {
+                    Code::FailedPrecondition if status.asks_for_description() => {}
+                    Code::FailedPrecondition => count(&self.counters.contradicting_calls),
+                    _ => count(&self.counters.unknown_methods),
+                }
+                self.refuse(&call, &status, buffer)
+            }
+        }
+    }
+
+    /// Answers a call that is not taken, for want of room most often.
+    pub(crate) fn turn_away(
+        &self,
+        call: &Incoming,
+        why: &Status,
+        buffer: Vec<u8>,
+    ) -> RunningCall<'_> {
+        count(&self.counters.refused_calls);
+        let status = why.clone().with_execution(Execution::NotStarted);
+        self.refuse(call, &status, buffer)
+    }
+
+    /// Answers a call for which there is no memory.
+    #[cold]
+    fn refuse_for_memory(&self, call: &Incoming, over: Over, buffer: Vec<u8>) -> RunningCall<'_> {
+        count(&self.counters.refused_memory);
+        let status = Status::from(over).with_execution(Execution::NotStarted);
+        self.refuse(call, &status, buffer)
+    }
+
+    fn find(
+        &self,
+        call: &Incoming,
+        caller: &Caller,
+        contract: Option<&[u8]>,
+    ) -> Result<Found, Status> {
+        let of_objects = match call.target {
+            Target::Route(route @ objects::ROUTES..) => {
+                caller.objects().and_then(|objects| objects.method(route))
+            }
+            _ => None,
+        };
+        let method = match (of_objects, &call.object) {
+            (None, None) => {
+                let route = self.routes.find(&call.target)?;
+                contract.map_or(Ok(()), |header| self.routes.compare(&route, header))?;
+                return Ok(Found::Service(route));
+            }
+            (None, Some(_)) => {
+                let route = self.routes.find(&call.target)?;
+                ObjectMethod {
+                    descriptor: route.descriptor,
+                    number: route.number,
+                    method: route.method,
+                }
+            }
+            (Some(method), Some(_)) => method,
+            (Some(method), None) => return Err(on_objects(&method)),
+        };
+        let object = call.object.clone().flatten().ok_or_else(no_object)?;
+        match object.service.descriptor().is(method.descriptor) {
+            true => Ok(Found::Object(object, method)),
+            false => Err(another_kind(&*object.service, &method)),
+        }
+    }
+
+    fn run<'a>(
+        &'a self,
+        pool: Pool<'a>,
+        found: Found,
+        call: Box<Incoming>,
+        caller: Arc<Caller>,
+        buffer: Vec<u8>,
+    ) -> RunningCall<'a> {
+        count(&self.counters.calls);
+        let reply = call.reply.clone();
+        let method = match &found {
+            Found::Service(route) => route.method,
+            Found::Object(_, method) => method.method,
+        };
+        let call = Call::new(call, method, caller, self.limits, buffer);
+        let chain = match &found {
+            Found::Service(route) => self.routes.around(route).cloned(),
+            Found::Object(_, method) => self.routes.around_object(method),
+        };
+        let started = catch_unwind(AssertUnwindSafe(|| match chain {
+            None => self.begin_on(pool, found, call, None),
+            Some(chain) => self.intercepted(pool, found, call, chain),
+        }));
+        let Begun {
+            handler,
+            call,
+            finish,
+        } = started.unwrap_or_else(|_| {
+            count(&self.counters.panics);
+            let refused = refusal(&reply, &panicked(), Vec::new());
+            Begun::answered(Reply::new(refused))
+        });
+        RunningCall {
+            dispatcher: self,
+            handler,
+            reply,
+            call,
+            finish,
+        }
+    }
+
+    /// Starts the handler, here or in the pool.
+    fn begin_on<'a>(
+        &'a self,
+        pool: Pool<'a>,
+        found: Found,
+        call: Call,
+        finish: Option<Finish>,
+    ) -> Begun<'a> {
+        #[cfg(feature = "async")]
+        if let Some(dispatcher) = pool {
+            return Begun::later(dispatcher.clone().pooled(found, call, finish));
+        }
+        let _ = pool;
+        self.begin(found, call, finish)
+    }
+
+    /// The answer of a handler in the pool. A caller that goes does not stop a handler that blocks
+    /// its thread: the call is over for interceptors when the handler is.
+    #[cfg(feature = "async")]
+    async fn pooled(self: Arc<Self>, found: Found, call: Call, finish: Option<Finish>) -> Reply {
+        let reply = pool::run(Box::pin(async move {
+            let reply_to = call.reply_to().clone();
+            let mut handler = std::pin::pin!(self.handled(found, call));
+            // A panic must not take the thread's answer with it.
+            let answer = poll_fn(|context| {
+                let poll = AssertUnwindSafe(|| handler.as_mut().poll(context));
+                catch_unwind(poll).map_or(Poll::Ready(None), |poll| poll.map(Some))
+            });
+            match answer.await {
+                Some(reply) => {
+                    finish.into_iter().for_each(|finish| finish.done(&reply));
+                    reply
+                }
+                None => {
+                    count(&self.counters.panics);
+                    finish.iter().for_each(|finish| finish.fail(&panicked()));
+                    Reply::new(refusal(&reply_to, &panicked(), Vec::new()))
+                }
+            }
+        }));
+        // There is none when the runtime is going down, and nobody is there to be answered.
+        reply.await.unwrap_or_else(|| Reply::new(Vec::new()))
+    }
+
+    /// The answer of a handler that is started where this is polled.
+    async fn handled(&self, found: Found, call: Call) -> Reply {
+        let reply = call.reply_to().clone();
+        let Begun {
+            mut handler, call, ..
+        } = self.begin(found, call, None);
+        poll_fn(|context| match &call {
+            Some(call) if is_stopped(call, context) => {
+                count(&self.counters.cancelled_calls);
+                call.observed.end(|| Outcome::Failed(stopped()));
+                Poll::Ready(Reply::new(refusal(&reply, &stopped(), Vec::new())))
+            }
+            Some(call) => call.enter(|| handler.as_mut().poll(context)),
+            None => handler.as_mut().poll(context),
+        })
+        .await
+    }
+
+    /// Starts the handler.
+    fn begin(&self, found: Found, call: Call, finish: Option<Finish>) -> Begun<'_> {
+        if let Found::Object(object, _) = &found
+            && let Err(status) = object.check(call.context().principal())
+        {
+            let reply = call.answer(&status);
+            finish.into_iter().for_each(|finish| finish.done(&reply));
+            return Begun::answered(reply);
+        }
+        let info = call.context().call.clone();
+        let shortened = call.shortened().map(|at| (at, call.reply_to().clone()));
+        let begin = || match found {
+            Found::Service(route) => self.routes.call(route, call),
+            Found::Object(object, method) => {
+                let service = object.service;
+                Box::pin(async move { service.call(method.number, call).await })
+                    as HandlerFuture<'_>
+            }
+        };
+        let handler = info.enter(begin);
+        Begun {
+            handler: match shortened {
+                None => handler,
+                Some((deadline, reply)) => Box::pin(self.in_time(handler, deadline, reply)),
+            },
+            call: Some(info),
+            finish,
+        }
+    }
+
+    /// Has interceptors decide about a call.
+    #[cold]
+    fn intercepted<'a>(
+        &'a self,
+        pool: Pool<'a>,
+        found: Found,
+        call: Call,
+        chain: Arc<Chain>,
+    ) -> Begun<'a> {
+        let service = found.descriptor();
+        match Admission::new(call, service, chain).proceed() {
+            Step::Done(Admitted::Call(call, finish)) => {
+                self.begin_on(pool, found, call, Some(finish))
+            }
+            Step::Done(Admitted::Reply(reply)) => {
+                count(&self.counters.intercepted_calls);
+                Begun::answered(reply)
+            }
+            Step::Wait(admission) => Begun::later(self.intercepted_later(pool, found, admission)),
+        }
+    }
+
+    /// Waits for a handler no longer than an interceptor lets it. Handlers on threads of their own
+    /// are not stopped where no runtime is there to wake them; they see it by
+    /// [`Context::cancelled`](crate::Context::cancelled).
+    async fn in_time(
+        &self,
+        handler: HandlerFuture<'_>,
+        deadline: Instant,
+        reply: ReplyTo,
+    ) -> Reply {
+        #[cfg(feature = "async")]
+        if tokio::runtime::Handle::try_current().is_ok() {
+            let answer = tokio::time::timeout_at(deadline.into(), handler).await;
+            return answer.unwrap_or_else(|_| {
+                count(&self.counters.late_calls);
+                Reply::new(refusal(&reply, &too_late(), Vec::new()))
+            });
+        }
+        let _ = (deadline, reply);
+        handler.await
+    }
+
+    async fn intercepted_later(&self, pool: Pool<'_>, found: Found, admission: Admission) -> Reply {
+        let (call, finish) = match admission.wait().await {
+            Admitted::Call(call, finish) => (call, finish),
+            Admitted::Reply(reply) => {
+                count(&self.counters.intercepted_calls);
+                return reply;
+            }
+        };
+        #[cfg(feature = "async")]
+        if let Some(dispatcher) = pool {
+            return dispatcher.clone().pooled(found, call, Some(finish)).await;
+        }
+        let _ = pool;
+        let reply = self.handled(found, call).await;
+        finish.done(&reply);
+        reply
+    }
+
+    #[cold]
+    fn refuse(&self, call: &Incoming, status: &Status, buffer: Vec<u8>) -> RunningCall<'_> {
+        let mut answer = buffer;
+        match call.oneway {
+            true => call.reply.accepted(&mut answer),
+            false => call.reply.fail(&mut answer, status),
+        }
+        RunningCall {
+            dispatcher: self,
+            handler: Box::pin(ready(Reply::new(answer))),
+            reply: call.reply.clone(),
+            call: None,
+            finish: None,
+        }
+    }
+}
+
+/// The callee of a call.
+enum Found {
+    Service(Route),
+    Object(Owned, ObjectMethod),
+}
+
+impl Found {
+    fn descriptor(&self) -> &'static ServiceDescriptor {
+        match self {
+            Found::Service(route) => route.descriptor,
+            Found::Object(_, method) => method.descriptor,
+        }
+    }
+}
+
+/// A handler that has started.
+struct Begun<'a> {
+    handler: HandlerFuture<'a>,
+    call: Option<Arc<CallInfo>>,
+    finish: Option<Finish>,
+}
+
+impl<'a> Begun<'a> {
+    /// A call that needs no handler.
+    fn answered(reply: Reply) -> Self {
+        Self::later(ready(reply))
+    }
+
+    /// A call whose handler starts later, or elsewhere.
+    fn later(reply: impl Future<Output = Reply> + Send + 'a) -> Self {
+        Begun {
+            handler: Box::pin(reply),
+            call: None,
+            finish: None,
+        }
+    }
+}
+
+/// The status of a call of nothing. The wire has another answer.
+#[cold]
+fn nothing() -> Status {
+    Status::new(Code::Unimplemented, "nothing is called").with_execution(Execution::NotStarted)
+}
+
+#[cold]
+fn on_objects(method: &ObjectMethod) -> Status {
+    let (service, method) = (method.descriptor.name, method.method.name);
+    let what = format!("`{service}` is no service here: `{method}` is called on its objects");
+    Status::new(Code::Unimplemented, what).with_execution(Execution::NotStarted)
+}
+
+#[cold]
+fn another_kind(object: &dyn Service, method: &ObjectMethod) -> Status {
+    let (is, method) = (object.descriptor().name, method.method.name);
+    let what = format!("the object is one of `{is}`, which has no method `{method}`");
+    Status::new(Code::Unimplemented, what).with_execution(Execution::NotStarted)
+}
+
+impl RunningCall<'_> {
+    /// How it is answered where the handler does not do it.
+    pub(crate) fn reply(&self) -> &ReplyTo {
+        &self.reply
+    }
+
+    /// The answer, while it is not certain that it is sent.
+    pub(crate) fn poll_reply(&mut self, context: &mut Context<'_>) -> Poll<Reply> {
+        if self
+            .call
+            .as_ref()
+            .is_some_and(|call| is_stopped(call, context))
+        {
+            count(&self.dispatcher.counters.cancelled_calls);
+            if let Some(finish) = self.finish.take() {
+                finish.fail(&stopped());
+            }
+            self.handler = Box::pin(pending());
+            let refused = refusal(&self.reply, &stopped(), Vec::new());
+            return Poll::Ready(Reply::new(refused));
+        }
+        if self.reply.is_over(context) {
+            count(&self.dispatcher.counters.cancelled_calls);
+            if let Some(finish) = self.finish.take() {
+                finish.fail(&cancelled());
+            }
+            // Its caller has gone, so nobody waits for what it holds.
+            self.handler = Box::pin(pending());
+            let refused = refusal(&self.reply, &cancelled(), Vec::new());
+            return Poll::Ready(Reply::new(refused));
+        }
+        let handler = self.handler.as_mut();
+        let poll = || match &self.call {
+            Some(call) => call.enter(|| handler.poll(context)),
+            None => handler.poll(context),
+        };
+        match catch_unwind(AssertUnwindSafe(poll)) {
+            Ok(Poll::Ready(reply)) => {
+                if let Some(finish) = self.finish.take() {
+                    finish.done(&reply);
+                }
+                Poll::Ready(reply)
+            }
+            Ok(Poll::Pending) => Poll::Pending,
+            // The buffer has gone with the handler.
+            Err(_) => {
+                count(&self.dispatcher.counters.panics);
+                if let Some(finish) = self.finish.take() {
+                    finish.fail(&panicked());
+                }
+                let refused = refusal(&self.reply, &panicked(), Vec::new());
+                Poll::Ready(Reply::new(refused))
+            }
+        }
+    }
+}
+
+impl Future for RunningCall<'_> {
+    type Output = Gathered;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Gathered> {
+        self.poll_reply(context).map(Reply::sent)
+    }
+}
+
+/// Returns true if an administrator has cancelled the call.
+fn is_stopped(call: &CallInfo, context: &Context<'_>) -> bool {
+    let stop = call.stop.as_ref();
+    stop.is_some_and(|stop| stop.is_stopped(context.waker()))
+}
+
+pub(crate) fn refusal(reply: &ReplyTo, status: &Status, mut out: Vec<u8>) -> Gathered {
+    reply.fail(&mut out, status);
+    out.into()
+}
+
+/// How a call whose handler waits is answered where that does not do it.
+#[cfg(feature = "async")]
+pub(crate) struct Waiting {
+    pub(crate) reply: ReplyTo,
+    pub(crate) deadline: Option<Instant>,
+}
+
+/// The answer of a handler that waits: its own, or that its caller has gone or its deadline passed.
+#[cfg(feature = "async")]
+pub(crate) async fn outcome(
+    dispatcher: &Dispatcher,
+    answer: Abortable<impl Future<Output = Gathered>>,
+    Waiting { reply, deadline }: Waiting,
+) -> Gathered {
+    let outcome = match deadline {
+        Some(deadline) => tokio::time::timeout_at(deadline.into(), answer).await,
+        None => Ok(answer.await),
+    };
+    match outcome {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(Aborted)) => {
+            count(&dispatcher.counters.cancelled_calls);
+            refusal(&reply, &cancelled(), Vec::new())
+        }
+        Err(_) => {
+            count(&dispatcher.counters.late_calls);
+            refusal(&reply, &too_late(), Vec::new())
+        }
+    }
+}
+
+/// There is no room for a call.
+#[cold]
+pub(crate) fn crowded(why: String) -> Status {
+    Status::new(Code::ResourceExhausted, why)
+}

@@ -1,0 +1,31 @@
+use crate::Counters;
+use std::time::Duration;
+
+/// A view of a running server, for statistics and administrators. The server may have ended.
+pub(crate) trait Observer: Send + Sync {
+    fn counters(&self) -> Counters;
+
+    /// Returns the number of connections.
+    fn connections(&self) -> usize;
+
+    /// Returns the connections, the oldest first.
+    fn watched(&self) -> Vec<Watched>;
+
+    /// Returns the bytes that are held for peers.
+    fn memory(&self) -> usize;
+
+    /// Returns true if the server goes down, or has gone.
+    fn is_draining(&self) -> bool;
+
+    /// Returns the names of its services.
+    fn services(&self) -> Vec<String>;
+}
+
+/// A connection.
+pub(crate) struct Watched {
+    pub(crate) id: u64,
+    pub(crate) peer: String,
+    pub(crate) age: Duration,
+    /// No call of it runs.
+    pub(crate) idle: bool,
+}
