@@ -128,6 +128,7 @@ impl Arrival {
     }
 }
 
+#[deny(clippy::wildcard_enum_match_arm)]
 impl Incoming {
     /// A call that has nothing but this.
     pub(crate) fn new(target: Target, (encoding, body): (Encoding, Bytes), reply: ReplyTo) -> Self {
@@ -164,7 +165,11 @@ impl Incoming {
     pub(crate) fn acknowledge(&mut self, out: &mut Vec<u8>) -> bool {
         match &mut self.reply {
             ReplyTo::Thrift(reply) => reply.acknowledge(out),
-            _ => false,
+            ReplyTo::MsgpackRpc(_)
+            | ReplyTo::Web(_)
+            | ReplyTo::Capnp(_)
+            | ReplyTo::Dovetail { .. }
+            | ReplyTo::Local(_) => false,
         }
     }
 
@@ -231,12 +236,17 @@ impl Incoming {
     }
 }
 
+#[deny(clippy::wildcard_enum_match_arm)]
 impl ReplyTo {
     /// The numbers of objects in the answer.
     pub(crate) fn numbers(&mut self, transfer: Arc<Transfer>) -> Arc<dyn ObjectNumbers> {
         match self {
             ReplyTo::Capnp(reply) => reply.table(transfer),
-            _ => transfer,
+            ReplyTo::Thrift(_)
+            | ReplyTo::MsgpackRpc(_)
+            | ReplyTo::Web(_)
+            | ReplyTo::Dovetail { .. }
+            | ReplyTo::Local(_) => transfer,
         }
     }
 
@@ -282,7 +292,11 @@ impl ReplyTo {
         match self {
             ReplyTo::Web(reply) => reply.compress(compress),
             ReplyTo::Dovetail { reply, .. } if !compress => *reply = reply.plain(),
-            _ => {}
+            ReplyTo::Thrift(_)
+            | ReplyTo::MsgpackRpc(_)
+            | ReplyTo::Capnp(_)
+            | ReplyTo::Dovetail { .. }
+            | ReplyTo::Local(_) => {}
         }
     }
 
@@ -303,7 +317,9 @@ impl ReplyTo {
         match self {
             ReplyTo::Dovetail { promise, .. } => promise.as_ref(),
             ReplyTo::Capnp(reply) => reply.promised_to(),
-            _ => None,
+            ReplyTo::Thrift(_) | ReplyTo::MsgpackRpc(_) | ReplyTo::Web(_) | ReplyTo::Local(_) => {
+                None
+            }
         }
     }
 
@@ -316,7 +332,11 @@ impl ReplyTo {
                 ..
             } => streams.is_over(context),
             ReplyTo::Web(reply) => reply.is_over(context),
-            _ => false,
+            ReplyTo::Thrift(_)
+            | ReplyTo::MsgpackRpc(_)
+            | ReplyTo::Capnp(_)
+            | ReplyTo::Dovetail { .. }
+            | ReplyTo::Local(_) => false,
         }
     }
 
@@ -331,7 +351,11 @@ impl ReplyTo {
                 let streams = reply.streams()?;
                 Some(StreamCall::web(streams.handle(), method))
             }
-            _ => None,
+            ReplyTo::Thrift(_)
+            | ReplyTo::MsgpackRpc(_)
+            | ReplyTo::Capnp(_)
+            | ReplyTo::Dovetail { .. }
+            | ReplyTo::Local(_) => None,
         }
     }
 
@@ -350,7 +374,11 @@ impl ReplyTo {
                 streams: Some(streams),
                 ..
             } => streams.append(|out| reply.reply(out, body, limits)),
-            _ => Ok(()),
+            ReplyTo::Thrift(_)
+            | ReplyTo::MsgpackRpc(_)
+            | ReplyTo::Capnp(_)
+            | ReplyTo::Dovetail { .. }
+            | ReplyTo::Local(_) => Ok(()),
         }
     }
 
@@ -358,7 +386,11 @@ impl ReplyTo {
     pub(crate) fn end(&self, streams: &StreamCall, out: &mut Vec<u8>) {
         match self {
             ReplyTo::Web(reply) => reply.end(out),
-            _ => streams.end(),
+            ReplyTo::Thrift(_)
+            | ReplyTo::MsgpackRpc(_)
+            | ReplyTo::Capnp(_)
+            | ReplyTo::Dovetail { .. }
+            | ReplyTo::Local(_) => streams.end(),
         }
     }
 
@@ -403,7 +435,11 @@ impl ReplyTo {
     pub(crate) fn response_headers(&self) -> Option<ResponseHeaders> {
         match self {
             ReplyTo::Web(reply) => Some(reply.response_headers()),
-            _ => None,
+            ReplyTo::Thrift(_)
+            | ReplyTo::MsgpackRpc(_)
+            | ReplyTo::Capnp(_)
+            | ReplyTo::Dovetail { .. }
+            | ReplyTo::Local(_) => None,
         }
     }
 
@@ -448,7 +484,10 @@ impl ReplyTo {
         match self {
             ReplyTo::Thrift(reply) => reply.ordered(),
             ReplyTo::Web(reply) => reply.ordered(),
-            _ => false,
+            ReplyTo::MsgpackRpc(_)
+            | ReplyTo::Capnp(_)
+            | ReplyTo::Dovetail { .. }
+            | ReplyTo::Local(_) => false,
         }
     }
 
@@ -457,7 +496,10 @@ impl ReplyTo {
         match self {
             ReplyTo::Thrift(reply) => reply.closes(),
             ReplyTo::Web(reply) => reply.closes(),
-            _ => false,
+            ReplyTo::MsgpackRpc(_)
+            | ReplyTo::Capnp(_)
+            | ReplyTo::Dovetail { .. }
+            | ReplyTo::Local(_) => false,
         }
     }
 
@@ -466,7 +508,9 @@ impl ReplyTo {
         match self {
             ReplyTo::Dovetail { reply, .. } => Some(reply.call()),
             ReplyTo::Capnp(reply) => Some(reply.question()),
-            _ => None,
+            ReplyTo::Thrift(_) | ReplyTo::MsgpackRpc(_) | ReplyTo::Web(_) | ReplyTo::Local(_) => {
+                None
+            }
         }
     }
 

@@ -156,6 +156,7 @@ impl From<capnp::Peer> for Machine {
     }
 }
 
+#[deny(clippy::wildcard_enum_match_arm)]
 impl Machine {
     pub(super) fn new(options: &PeerOptions) -> Self {
         match options.wire {
@@ -329,7 +330,7 @@ impl Machine {
     pub(super) fn rpc(&mut self) -> Option<&mut msgpack_rpc::Connection> {
         match self {
             Machine::MsgpackRpc(machine) => Some(machine),
-            _ => None,
+            Machine::Thrift(_) | Machine::Capnp(_) | Machine::Dovetail { .. } => None,
         }
     }
 
@@ -337,7 +338,7 @@ impl Machine {
     pub(super) fn capnp(&mut self) -> Option<&mut capnp::Peer> {
         match self {
             Machine::Capnp(machine) => Some(machine),
-            _ => None,
+            Machine::Thrift(_) | Machine::MsgpackRpc(_) | Machine::Dovetail { .. } => None,
         }
     }
 

@@ -47,7 +47,7 @@ pub(super) enum Machine {
     Dovetail(Arc<Link>),
     Capnp(Arc<Link>),
     /// HTTP/2, which drivers have a library for; it begins with what has been received.
-    #[cfg(feature = "grpc")]
+    #[cfg_attr(not(feature = "grpc"), expect(dead_code, reason = "none is detected"))]
     Http2,
 }
 
@@ -78,6 +78,7 @@ impl From<websocket::Error> for Fault {
     }
 }
 
+#[deny(clippy::wildcard_enum_match_arm)]
 impl Machine {
     /// The next thing that has arrived; `None` where more must be received first. What the wire
     /// itself has to say at once goes to `out`.
@@ -114,7 +115,6 @@ impl Machine {
         }
         match self {
             Machine::Detecting => Ok(None),
-            #[cfg(feature = "grpc")]
             Machine::Http2 => Err(Fault::Known),
             Machine::Thrift(machine) => {
                 let call = machine.receive(input)?;
@@ -153,10 +153,12 @@ impl Machine {
         let agreed = caller.tls.as_ref().and_then(TlsPeer::agreed);
         let found: (&[u8], &str) = match self {
             Machine::Http(_) => (b"http/1.1", "HTTP/1.1"),
-            #[cfg(feature = "grpc")]
             Machine::Http2 => (b"h2", "HTTP/2"),
             Machine::Dovetail(_) => (b"dovetail/1", "Dovetail's own wire"),
-            _ => (b"", "another protocol"),
+            Machine::Detecting
+            | Machine::Thrift(_)
+            | Machine::MsgpackRpc(_)
+            | Machine::Capnp(_) => (b"", "another protocol"),
         };
         match agreed {
             Some(agreed) if agreed != found.0 => Err(self.refuse(
@@ -209,7 +211,12 @@ impl Machine {
         match wire {
             Wire::Dovetail => Machine::Dovetail(link),
             Wire::Capnp => Machine::Capnp(link),
-            _ => Machine::MsgpackRpc(link),
+            Wire::MsgpackRpc
+            | Wire::Grpc
+            | Wire::GrpcWeb(_)
+            | Wire::Connect(_)
+            | Wire::WebSocket
+            | Wire::Thrift(_) => Machine::MsgpackRpc(link),
         }
     }
 
@@ -244,7 +251,7 @@ impl Machine {
             Machine::MsgpackRpc(link) | Machine::Dovetail(link) | Machine::Capnp(link) => {
                 link.lock().needs()
             }
-            _ => 1,
+            Machine::Detecting | Machine::Http2 => 1,
         }
     }
 
@@ -253,7 +260,11 @@ impl Machine {
         match self {
             Machine::Detecting => false,
             Machine::Thrift(machine) => machine.wire().is_some(),
-            _ => true,
+            Machine::Http(_)
+            | Machine::MsgpackRpc(_)
+            | Machine::Dovetail(_)
+            | Machine::Capnp(_)
+            | Machine::Http2 => true,
         }
     }
 
@@ -291,7 +302,11 @@ impl Machine {
                     headed: false,
                 })
             }
-            _ => None,
+            Machine::Detecting
+            | Machine::Thrift(_)
+            | Machine::MsgpackRpc(_)
+            | Machine::Capnp(_)
+            | Machine::Http2 => None,
         }
     }
 
@@ -300,7 +315,7 @@ impl Machine {
         match self {
             Machine::Thrift(_) | Machine::MsgpackRpc(_) => half_closed == HalfClosed::Gone,
             Machine::Http(_) => half_closed != HalfClosed::Waits,
-            _ => true,
+            Machine::Detecting | Machine::Dovetail(_) | Machine::Capnp(_) | Machine::Http2 => true,
         }
     }
 
@@ -308,7 +323,12 @@ impl Machine {
     pub(super) fn socket(&self) -> Option<&Socket> {
         match self {
             Machine::Http(machine) => machine.socket(),
-            _ => None,
+            Machine::Detecting
+            | Machine::Thrift(_)
+            | Machine::MsgpackRpc(_)
+            | Machine::Dovetail(_)
+            | Machine::Capnp(_)
+            | Machine::Http2 => None,
         }
     }
 
@@ -317,7 +337,11 @@ impl Machine {
         match self {
             Machine::Thrift(machine) => machine.transmit(out),
             Machine::Http(machine) => machine.transmit(out),
-            _ => {}
+            Machine::Detecting
+            | Machine::MsgpackRpc(_)
+            | Machine::Dovetail(_)
+            | Machine::Capnp(_)
+            | Machine::Http2 => {}
         }
     }
 
@@ -328,7 +352,11 @@ impl Machine {
                 native(link, |machine| machine.transmit(out));
             }
             Machine::Http(machine) => machine.transmit_at_once(out),
-            _ => {}
+            Machine::Detecting
+            | Machine::Thrift(_)
+            | Machine::MsgpackRpc(_)
+            | Machine::Capnp(_)
+            | Machine::Http2 => {}
         }
     }
 
@@ -349,7 +377,7 @@ impl Machine {
                 table.transmit();
                 table.move_out(out);
             }
-            _ => self
+            Machine::Detecting | Machine::Thrift(_) | Machine::Http(_) | Machine::Http2 => self
                 .streaming()
                 .into_iter()
                 .for_each(|reply| reply.transmit(out)),
@@ -361,7 +389,12 @@ impl Machine {
     pub(super) fn streaming(&self) -> Option<&web::WebReplyTo> {
         match self {
             Machine::Http(machine) => machine.streaming(),
-            _ => None,
+            Machine::Detecting
+            | Machine::Thrift(_)
+            | Machine::MsgpackRpc(_)
+            | Machine::Dovetail(_)
+            | Machine::Capnp(_)
+            | Machine::Http2 => None,
         }
     }
 
@@ -390,7 +423,6 @@ impl Machine {
     pub(super) fn end(&mut self, input: &mut BytesMut) -> Result<(), Fault> {
         match self {
             Machine::Detecting | Machine::Capnp(_) => Ok(()),
-            #[cfg(feature = "grpc")]
             Machine::Http2 => Ok(()),
             Machine::Thrift(machine) => Ok(machine.end(input)?),
             Machine::Http(machine) => machine.end(input),
@@ -409,7 +441,12 @@ impl Machine {
     pub(super) fn too_slow(&mut self, limit: Duration, input: &[u8]) -> Fault {
         match self {
             Machine::Http(machine) => machine.too_slow(limit),
-            _ => self.refuse(ProtocolError::TooSlow { limit }, input),
+            Machine::Detecting
+            | Machine::Thrift(_)
+            | Machine::MsgpackRpc(_)
+            | Machine::Dovetail(_)
+            | Machine::Capnp(_)
+            | Machine::Http2 => self.refuse(ProtocolError::TooSlow { limit }, input),
         }
     }
 
@@ -428,30 +465,20 @@ impl Machine {
                 machine.fail(error.clone(), input);
             }
             Machine::MsgpackRpc(link) => {
-                let error = match error {
-                    ProtocolError::TooSlow { limit } => {
-                        msgpack_rpc::ProtocolError::TooSlow { limit }
-                    }
-                    error => msgpack_rpc::ProtocolError::Malformed {
-                        what: error.to_string().into(),
-                    },
-                };
+                let error = rpc_error(error);
                 rpc(link, |machine| machine.fail(error, input));
                 return Fault::Known;
             }
             Machine::Dovetail(link) => {
-                let code = match error {
-                    ProtocolError::TooSlow { .. } => Code::DeadlineExceeded,
-                    _ => Code::FailedPrecondition,
-                };
-                native(link, |machine| machine.fail(code, &error.to_string()));
+                let (code, what) = (native_code(&error), error.to_string());
+                native(link, |machine| machine.fail(code, &what));
                 return Fault::Known;
             }
             Machine::Capnp(link) => {
                 capnp(link, |machine| machine.abort(&error.to_string()));
                 return Fault::Known;
             }
-            _ => {}
+            Machine::Detecting | Machine::Http2 => {}
         }
         Fault::Thrift(error)
     }
@@ -461,7 +488,11 @@ impl Machine {
         match self {
             Machine::Http(machine) => machine.held(),
             Machine::Dovetail(link) => native(link, |machine| machine.held()).unwrap_or(0),
-            _ => 0,
+            Machine::Detecting
+            | Machine::Thrift(_)
+            | Machine::MsgpackRpc(_)
+            | Machine::Capnp(_)
+            | Machine::Http2 => 0,
         }
     }
 
@@ -469,7 +500,12 @@ impl Machine {
     pub(super) fn kept(&self) -> usize {
         match self {
             Machine::Capnp(link) => capnp(link, |machine| machine.held()).unwrap_or(0),
-            _ => 0,
+            Machine::Detecting
+            | Machine::Thrift(_)
+            | Machine::Http(_)
+            | Machine::MsgpackRpc(_)
+            | Machine::Dovetail(_)
+            | Machine::Http2 => 0,
         }
     }
 
@@ -479,7 +515,6 @@ impl Machine {
         let error = ProtocolError::MessageTooLarge { size, limit };
         match self {
             Machine::Detecting => Fault::Thrift(error),
-            #[cfg(feature = "grpc")]
             Machine::Http2 => Fault::Known,
             Machine::Thrift(machine) => {
                 machine.fail(error.clone(), input);
@@ -512,7 +547,7 @@ impl Machine {
                 link.give_up(&why.with_execution(Execution::MayHaveRun));
             }
             Machine::Http(machine) => machine.lost(),
-            _ => {}
+            Machine::Detecting | Machine::Thrift(_) | Machine::Http2 => {}
         }
     }
 
@@ -522,7 +557,7 @@ impl Machine {
             Machine::MsgpackRpc(link) | Machine::Dovetail(link) | Machine::Capnp(link) => {
                 link.objects.were_passed()
             }
-            _ => false,
+            Machine::Detecting | Machine::Thrift(_) | Machine::Http(_) | Machine::Http2 => false,
         }
     }
 
@@ -543,8 +578,28 @@ impl Machine {
             }
             Machine::Http(machine) => machine.leave(GOING_DOWN),
             // Only a peer whose wire is known can be told.
-            _ => false,
+            Machine::Detecting
+            | Machine::Thrift(_)
+            | Machine::MsgpackRpc(_)
+            | Machine::Capnp(_)
+            | Machine::Http2 => false,
         }
+    }
+}
+
+fn rpc_error(error: ProtocolError) -> msgpack_rpc::ProtocolError {
+    match error {
+        ProtocolError::TooSlow { limit } => msgpack_rpc::ProtocolError::TooSlow { limit },
+        error => msgpack_rpc::ProtocolError::Malformed {
+            what: error.to_string().into(),
+        },
+    }
+}
+
+fn native_code(error: &ProtocolError) -> Code {
+    match error {
+        ProtocolError::TooSlow { .. } => Code::DeadlineExceeded,
+        _ => Code::FailedPrecondition,
     }
 }
 
