@@ -10,7 +10,7 @@ use clap::Args;
 
 /// Our own program, once for each contract: its name here, its title, and what its command line
 /// calls the contract.
-const OURS: [(&str, &str, Contract, &str); 8] = [
+const OURS: [(&str, &str, Contract, &str); 9] = [
     ("dovetail", "Dovetail itself", Contract::Interop, "interop"),
     (
         "dovetail-uuid",
@@ -29,6 +29,12 @@ const OURS: [(&str, &str, Contract, &str); 8] = [
         "Dovetail itself (gRPC)",
         Contract::Grpc,
         "grpc",
+    ),
+    (
+        "dovetail-axum",
+        "Dovetail in an application of axum",
+        Contract::Grpc,
+        "axum",
     ),
     (
         "dovetail-testing",

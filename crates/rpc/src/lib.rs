@@ -88,6 +88,8 @@ pub use peer::streams::{Answer, DescribedNext, DescribedStreams, Sender, Streame
 pub use peer::streams::{ItemSink, Items, Receiver, Streaming};
 pub use reflection::Reflection;
 pub use server::{HalfClosed, Model, Running, Server, ServerLimits};
+#[cfg(feature = "tower")]
+pub use server::{HttpBody, HttpService};
 #[cfg(feature = "tls")]
 pub use tls::{ClientCertificate, ClientTls, Pem, ServerTls, TlsPeer};
 

@@ -14,6 +14,7 @@ mod editor;
 mod grpc;
 mod handler;
 mod hostile;
+mod mounted;
 mod objects;
 mod placed;
 mod relay;
@@ -52,13 +53,15 @@ const USAGE: &str = "usage: dovetail-peer CONTRACT capabilities
        dovetail-peer CONTRACT client FLAGS [--client blocking|async] [--case NAME]
        dovetail-peer CONTRACT capture FOLDER
        dovetail-peer conformance server [--model M] | client, for Connect's conformance suite
-CONTRACT: interop | uuid | neovim | grpc | testing | http2 | http | capnp | streams | objects | hostile; streams and objects have cases for capture alone, hostile none
+CONTRACT: interop | uuid | neovim | grpc | axum | testing | http2 | http | capnp | streams | objects | hostile; streams and objects have cases for capture alone, hostile none
 FLAGS: --protocol P --transport T --address A [--multiplexed]; interop/README.md explains them";
 
 const PROTOCOLS: [&str; 4] = ["binary", "binary-nonstrict", "compact", "json"];
 const MSGPACK_RPC: &str = "msgpack-rpc";
 const GRPC: &str = "grpc";
 const CAPNP: &str = "capnp";
+/// The contract `grpc`, behind a server of axum's.
+const AXUM: &str = "axum";
 /// Protocols of HTTP, which our server answers, and why no case of ours calls by them.
 const HTTP: [(&str, &str); 3] = [
     (
@@ -103,7 +106,7 @@ struct Contract {
     serve: fn(Server) -> Server,
 }
 
-const CONTRACTS: [Contract; 11] = [
+const CONTRACTS: [Contract; 12] = [
     Contract {
         name: "interop",
         services: &[&interop::INTEROP, &interop::SECOND],
@@ -134,21 +137,14 @@ const CONTRACTS: [Contract; 11] = [
         name: "grpc",
         services: &[&calls::v1::CALLS, &mapped::MAPPED],
         cases: grpc::all,
-        serve: |server| {
-            let handler = Arc::new(grpc::Handler::default());
-            let descriptors = include_bytes!(concat!(env!("OUT_DIR"), "/calls.descriptors"));
-            let server = match Reflection::of(&descriptors[..]) {
-                Ok(reflection) => server.reflection(&reflection),
-                // Its cases say what is missing.
-                Err(_) => server,
-            };
-            server
-                .health(&Health::default())
-                .service(calls::v1::CallsServer::from(handler.clone()))
-                .service(mapped::MappedServer::from(handler))
-                .service(derived::SecondServer::new(derived::Handler))
-                .service(derived::UuidServiceServer::new(derived::Handler))
-        },
+        serve: grpc_services,
+    },
+    Contract {
+        name: AXUM,
+        services: &[&calls::v1::CALLS, &mapped::MAPPED],
+        // Those of `grpc` are for its peers.
+        cases: Vec::new,
+        serve: grpc_services,
     },
     Contract {
         name: "testing",
@@ -206,6 +202,22 @@ const CONTRACTS: [Contract; 11] = [
         },
     },
 ];
+
+fn grpc_services(server: Server) -> Server {
+    let handler = Arc::new(grpc::Handler::default());
+    let descriptors = include_bytes!(concat!(env!("OUT_DIR"), "/calls.descriptors"));
+    let server = match Reflection::of(&descriptors[..]) {
+        Ok(reflection) => server.reflection(&reflection),
+        // Its cases say what is missing.
+        Err(_) => server,
+    };
+    server
+        .health(&Health::default())
+        .service(calls::v1::CallsServer::from(handler.clone()))
+        .service(mapped::MappedServer::from(handler))
+        .service(derived::SecondServer::new(derived::Handler))
+        .service(derived::UuidServiceServer::new(derived::Handler))
+}
 
 #[derive(Default)]
 struct Options {
@@ -314,6 +326,7 @@ fn capabilities(contract: &Contract) -> Vec<Value> {
         "neovim" => return vec![alone(MSGPACK_RPC, false)],
         "grpc" | "testing" => return vec![alone(GRPC, false), over_tls(GRPC)],
         "capnp" => return vec![alone(CAPNP, false), over_tls(CAPNP)],
+        AXUM => return vec![answered(GRPC, "buffered", "the client is that of `grpc`")],
         "http2" => return vec![answered(GRPC, "buffered", "cases of HTTP/2 are h2spec's")],
         "http" => {
             let ways = HTTP.map(|(protocol, why)| {
@@ -388,6 +401,9 @@ fn serve(contract: &Contract, options: &Options) -> Result<(), Box<dyn Error>> {
     let server = (contract.serve)(Server::new())
         .model(pick(&MODELS, options.model.as_deref())?)
         .limits(limits);
+    if contract.name == AXUM {
+        return mounted::serve(server, &options.address);
+    }
     let server = match options.transport.as_str() {
         TLS => server.tls(&tls::server()?).listen(&options.secured())?,
         _ => server.listen(&options.address)?,

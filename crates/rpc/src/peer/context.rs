@@ -100,6 +100,15 @@ impl Caller {
         }
     }
 
+    /// Has the headers about callers believed: this process has written them.
+    #[cfg(feature = "async")]
+    pub(crate) fn with_believed_headers(self) -> Self {
+        Caller {
+            proxies: Some(Arc::default()),
+            ..self
+        }
+    }
+
     /// Says whether the hosts that its requests name are checked.
     pub(crate) fn with_hosts_checked(self, checks_hosts: bool) -> Self {
         Caller {

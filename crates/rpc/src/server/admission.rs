@@ -116,6 +116,9 @@ impl Drop for Accepts {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum ListenerKind {
     Open,
+    /// None: an application of this process has the listener.
+    #[cfg_attr(not(feature = "tower"), expect(dead_code, reason = "nothing mounts"))]
+    Mounted,
     /// For this machine alone.
     Local,
     /// The listener of shared memory, for clients that came by TCP.

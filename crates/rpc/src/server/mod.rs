@@ -11,6 +11,8 @@ mod hosts;
 mod http;
 mod limits;
 mod machine;
+#[cfg(feature = "tower")]
+mod mounted;
 mod observer;
 mod pace;
 mod room;
@@ -22,6 +24,8 @@ mod threads;
 
 pub use half_closed::HalfClosed;
 pub use limits::ServerLimits;
+#[cfg(feature = "tower")]
+pub use mounted::{HttpBody, HttpService};
 #[cfg(feature = "testing")]
 pub(crate) use started::Attended;
 pub use started::Running;

@@ -13,7 +13,7 @@ use crate::peer::context::Caller;
 use crate::peer::incoming::{Arrival, Incoming};
 use crate::peer::share::Charge;
 use crate::server::session::{Outbox, Session};
-use crate::server::{ConnectionGuard, Entered, LINGER, Shared};
+use crate::server::{ConnectionGuard, Entered, LINGER, ListenerKind, Shared};
 use crate::transport::{AsyncSocket, Choice, SpinPolicy};
 use bytes::BytesMut;
 use std::future::poll_fn;
@@ -88,11 +88,16 @@ async fn enter(
         tls,
     } = entered;
     let caller = Caller::new(peer, loop_context.pooled)
-        .with_proxies(loop_context.shared.proxies.as_ref())
         .with_ports(stream.ports())
         .with_tls(tls)
-        .with_process(process)
         .with_hosts_checked(checks_hosts);
+    let caller = match kind {
+        // The application says who calls, and this process is not the caller.
+        ListenerKind::Mounted => caller.with_believed_headers(),
+        _ => caller
+            .with_proxies(loop_context.shared.proxies.as_ref())
+            .with_process(process),
+    };
     let mut session = Session::new(
         &loop_context.shared,
         caller,

@@ -37,9 +37,18 @@ enum Phase {
 pub(super) struct Loop {
     phase: watch::Sender<Phase>,
     thread: JoinHandle<()>,
+    #[cfg(feature = "tower")]
+    entrance: Entrance,
 }
 
 impl Loop {
+    /// Returns the way by which connections of this process come to this loop, or to one that has
+    /// fewer.
+    #[cfg(feature = "tower")]
+    pub(super) fn entrance(&self) -> Entrance {
+        self.entrance.clone()
+    }
+
     pub(super) fn drain(&self) {
         self.phase.send_replace(Phase::Draining);
     }
@@ -52,6 +61,41 @@ impl Loop {
     pub(super) fn join(self) {
         // A loop that panicked has nothing to tell that its panic message did not.
         let _ = self.thread.join();
+    }
+}
+
+/// The way by which connections of this process come to a loop.
+#[cfg(feature = "tower")]
+#[derive(Clone)]
+pub(super) struct Entrance {
+    slot: Slot,
+    inboxes: Inboxes,
+}
+
+#[cfg(feature = "tower")]
+impl Entrance {
+    /// Has a loop serve this connection. An error where the server ends, or has too many.
+    pub(super) fn adopt(
+        &self,
+        shared: &Arc<Shared>,
+        stream: std::os::unix::net::UnixStream,
+    ) -> io::Result<()> {
+        let (peer, kind) = ("in-process".to_owned(), ListenerKind::Mounted);
+        let guard = shared.admit(None, kind, &peer);
+        let guard = guard.ok_or(io::ErrorKind::QuotaExceeded)?;
+        let claim = self.slot.claim();
+        let inbox = self.inboxes.get(claim.number());
+        let accepted = Accepted {
+            stream: stream.into(),
+            peer,
+            guard,
+            kind,
+            claim,
+        };
+        match inbox.map(|inbox| inbox.send(accepted)) {
+            Some(Ok(())) => Ok(()),
+            _ => Err(io::ErrorKind::ConnectionRefused.into()),
+        }
     }
 }
 
@@ -146,6 +190,11 @@ fn start_loop(
         inboxes,
     };
     let number = loop_context.slot.number();
+    #[cfg(feature = "tower")]
+    let entrance = Entrance {
+        slot: loop_context.slot.clone(),
+        inboxes: loop_context.inboxes.clone(),
+    };
     let thread = thread::Builder::new()
         .name(format!("dovetail loop {number}"))
         .spawn(move || {
@@ -184,6 +233,8 @@ fn start_loop(
     Ok(Loop {
         phase: phases,
         thread,
+        #[cfg(feature = "tower")]
+        entrance,
     })
 }
 
