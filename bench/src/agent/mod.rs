@@ -93,7 +93,8 @@ mod tests {
         let handler = Handler::new(Local::default(), Vec::new());
         let service = Guarded::new("secret".to_owned(), AgentServer::new(handler));
         let (server, connector) = Server::new().service(service).in_process();
-        server.start().unwrap_or_else(|e| panic!("{e}"));
+        // It goes on until the process ends.
+        drop(server.start().unwrap_or_else(|e| panic!("{e}")));
         let wire = wire.parse().unwrap_or_else(|e| panic!("{e}"));
         Channel::through(Arc::new(connector)).wire(wire).build()
     }

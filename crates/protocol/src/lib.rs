@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod ask;
+mod code;
 mod codec;
 mod coding;
 mod compressors;
@@ -33,6 +34,7 @@ pub mod thrift;
 pub mod websocket;
 
 pub use ask::Ask;
+pub use code::Code;
 pub use codec::Codec;
 pub use coding::Coding;
 pub use contract_header::{CONTRACT_HEADER, CallerContract, ContractHeader, KnownContracts};
@@ -40,6 +42,6 @@ pub use failure::Failure;
 pub use headers::Headers;
 pub use limits::{ConnectionLimits, repays};
 pub use name::Name;
-pub use status::{Code, Execution, Origin, Status};
+pub use status::{Execution, Origin, Status};
 pub use terms::Terms;
 pub use wire::Wire;

@@ -1,6 +1,10 @@
+use crate::Code;
+use crate::code::with_codes;
 use dovetail_wire::{Any, visible};
 use std::borrow::Cow;
+use std::error::Error;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Why a call failed: the one error type of all wires.
@@ -19,45 +23,20 @@ struct Inner {
     details: Vec<Any>,
     asks_for_description: bool,
     retry_after: Option<Duration>,
+    source: Source,
 }
 
-/// The kind of failure, named as gRPC names it, so that one table serves all wires.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum Code {
-    /// The caller gave the call up.
-    Cancelled = 1,
-    /// Something that fits no other code.
-    Unknown = 2,
-    /// The arguments are wrong, whatever the state of the server.
-    InvalidArgument = 3,
-    /// The time given to the call is over.
-    DeadlineExceeded = 4,
-    /// The requested thing does not exist.
-    NotFound = 5,
-    /// The thing to be made exists.
-    AlreadyExists = 6,
-    /// The caller is known and may not do this.
-    PermissionDenied = 7,
-    /// A limit or quota is reached; the message says which.
-    ResourceExhausted = 8,
-    /// The server is not in the state that the call needs.
-    FailedPrecondition = 9,
-    /// The call lost against a concurrent one.
-    Aborted = 10,
-    /// Past the valid range.
-    OutOfRange = 11,
-    /// The peer has no such service or method, or the wire no such feature.
-    Unimplemented = 12,
-    /// A promise of the system is broken: a bug.
-    Internal = 13,
-    /// No connection, or it was lost; trying again later may help.
-    Unavailable = 14,
-    /// Data are lost or corrupted.
-    DataLoss = 15,
-    /// The caller is not known.
-    Unauthenticated = 16,
+/// The error that a failure comes from. It counts for nothing where failures are compared.
+#[derive(Clone, Debug, Default)]
+struct Source(Option<Arc<dyn Error + Send + Sync>>);
+
+impl PartialEq for Source {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
+
+impl Eq for Source {}
 
 /// The end that reports a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -94,6 +73,7 @@ impl Status {
             details: Vec::new(),
             asks_for_description: false,
             retry_after: None,
+            source: Source::default(),
         }))
     }
 
@@ -141,6 +121,14 @@ impl Status {
         self.0.retry_after
     }
 
+    /// Adds the error that the failure comes from, for [`source`](Error::source). It stays in this
+    /// process: peers are told the message alone.
+    #[must_use]
+    pub fn with_source(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        self.0.source = Source(Some(source.into().into()));
+        self
+    }
+
     /// True for the refusal of a server that compares contracts: the call is to be sent again with
     /// the description of its contract, which channels do by themselves.
     #[doc(hidden)]
@@ -173,60 +161,20 @@ impl Status {
     }
 }
 
-impl Code {
-    /// All of them, by number.
-    pub const ALL: [Self; 16] = [
-        Code::Cancelled,
-        Code::Unknown,
-        Code::InvalidArgument,
-        Code::DeadlineExceeded,
-        Code::NotFound,
-        Code::AlreadyExists,
-        Code::PermissionDenied,
-        Code::ResourceExhausted,
-        Code::FailedPrecondition,
-        Code::Aborted,
-        Code::OutOfRange,
-        Code::Unimplemented,
-        Code::Internal,
-        Code::Unavailable,
-        Code::DataLoss,
-        Code::Unauthenticated,
-    ];
-
-    /// The code with this [`name`](Self::name).
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|code| code.name() == name)
-    }
-
-    /// The name as gRPC spells it, `DEADLINE_EXCEEDED` for example.
-    pub fn name(self) -> &'static str {
-        match self {
-            Code::Cancelled => "CANCELLED",
-            Code::Unknown => "UNKNOWN",
-            Code::InvalidArgument => "INVALID_ARGUMENT",
-            Code::DeadlineExceeded => "DEADLINE_EXCEEDED",
-            Code::NotFound => "NOT_FOUND",
-            Code::AlreadyExists => "ALREADY_EXISTS",
-            Code::PermissionDenied => "PERMISSION_DENIED",
-            Code::ResourceExhausted => "RESOURCE_EXHAUSTED",
-            Code::FailedPrecondition => "FAILED_PRECONDITION",
-            Code::Aborted => "ABORTED",
-            Code::OutOfRange => "OUT_OF_RANGE",
-            Code::Unimplemented => "UNIMPLEMENTED",
-            Code::Internal => "INTERNAL",
-            Code::Unavailable => "UNAVAILABLE",
-            Code::DataLoss => "DATA_LOSS",
-            Code::Unauthenticated => "UNAUTHENTICATED",
+macro_rules! constructors {
+    ($($(#[$meta:meta])* $code:ident = $number:literal, $name:literal, $constructor:ident;)*) => {
+        /// A failure of each code, as [`new`](Status::new) makes it.
+        impl Status {
+            $($(#[$meta])*
+            #[cold]
+            pub fn $constructor(message: impl Into<Cow<'static, str>>) -> Self {
+                Status::new(Code::$code, message)
+            })*
         }
-    }
+    };
 }
 
-impl fmt::Display for Code {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
+with_codes!(constructors);
 
 impl fmt::Display for Execution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -249,6 +197,7 @@ impl fmt::Display for Status {
             details: _,
             asks_for_description: _,
             retry_after: _,
+            source: _,
         } = &*self.0;
         let by = match origin {
             Origin::Local => "",
@@ -264,4 +213,31 @@ impl fmt::Debug for Status {
     }
 }
 
-impl std::error::Error for Status {}
+impl Error for Status {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        let source = self.0.source.0.as_ref()?;
+        Some(&**source)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_is_kept_and_not_compared() {
+        let plain = Status::unavailable("no connection");
+        assert!(plain.source().is_none());
+        let caused = plain.clone().with_source("the port is closed");
+        assert_eq!(plain, caused);
+        let source = caused.source().map(ToString::to_string);
+        assert_eq!(source.as_deref(), Some("the port is closed"));
+        assert_eq!(plain.to_string(), caused.to_string());
+    }
+
+    #[test]
+    fn constructors_have_their_codes() {
+        assert_eq!(Status::not_found("").code(), Code::NotFound);
+        assert_eq!(Status::unauthenticated("").code(), Code::Unauthenticated);
+    }
+}

@@ -4,6 +4,7 @@ macro_rules! counters {
     ($($(#[$meta:meta])* $name:ident,)*) => {
         /// The calls, connections and refusals of a server so far.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[non_exhaustive]
         pub struct Counters {
             $($(#[$meta])* pub $name: u64,)*
         }

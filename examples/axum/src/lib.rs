@@ -5,7 +5,7 @@ use axum::extract::{ConnectInfo, Request};
 use axum::middleware::{self, Next};
 use axum::response::Response;
 use axum::routing::get;
-use dovetail::{Bytes, Code, Context, Items, Receiver, Running, Server, Status};
+use dovetail::{Bytes, Context, Items, Receiver, Running, Server, Status};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ impl Drop for Counting {
 impl Greeter for Hall {
     async fn greet(&self, name: String) -> Result<String, Status> {
         match name.as_str() {
-            "" => Err(Status::new(Code::InvalidArgument, "whom?")),
+            "" => Err(Status::invalid_argument("whom?")),
             name => Ok(format!("Hello, {name}!")),
         }
     }

@@ -117,7 +117,7 @@ impl Service for Fleet {
         call.unary((), |_: Context, ()| async move {
             tokio::time::sleep(Duration::from_millis(self.delay)).await;
             match self.refuse {
-                true => Err(Status::new(Code::Unavailable, "not today")),
+                true => Err(Status::unavailable("not today")),
                 false => Ok::<i32, Status>(self.number),
             }
         })

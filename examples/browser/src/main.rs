@@ -7,7 +7,7 @@
 //! The page calls it by Connect, by gRPC-Web and by WebSocket, with and without streams, from any
 //! origin, and there is no proxy and no library: `fetch` and `WebSocket` are enough.
 
-use dovetail::{Code, Cors, Items, Receiver, Server, Status};
+use dovetail::{Cors, Items, Receiver, Server, Status};
 use std::error::Error;
 
 /// Counts down.
@@ -30,7 +30,7 @@ impl Launch for Pad {
 
     async fn count(&self, from: i32) -> Result<Items<'_, i32>, Status> {
         match from < 0 {
-            true => Err(Status::new(Code::OutOfRange, "nothing is below zero")),
+            true => Err(Status::out_of_range("nothing is below zero")),
             false => Ok(Items::iter((0..=from).rev())),
         }
     }

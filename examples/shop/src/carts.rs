@@ -3,7 +3,7 @@
 use crate::contract::shop::{Basket, Cart, CheckoutError, Line, Order, PlaceError};
 use crate::orders::Shop;
 use dovetail::sessions::Sessions;
-use dovetail::{Code, Context, Status};
+use dovetail::{Context, Status};
 
 /// Carts, and the shop that takes their orders.
 pub(crate) struct Carts {
@@ -25,7 +25,7 @@ impl Cart for Carts {
         let mut cart = self.carts.enter(&context)?;
         if cart.lines.len() >= LINES {
             let why = format!("a cart has {LINES} lines at most");
-            return Err(Status::new(Code::FailedPrecondition, why));
+            return Err(Status::failed_precondition(why));
         }
         cart.lines.push(Line {
             item,

@@ -1,7 +1,7 @@
 //! The handler of orders.
 
 use crate::contract::shop::{FindError, NoSuchOrder, Order, Orders, PlaceError, SoldOut};
-use dovetail::{Code, Context, Items, Status};
+use dovetail::{Context, Items, Status};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
@@ -39,7 +39,7 @@ impl Shop {
     ) -> Result<Order, PlaceError> {
         if !(1..=STOCK).contains(&count) {
             let why = format!("an order is for 1 to {STOCK}");
-            return Err(Status::new(Code::InvalidArgument, why).into());
+            return Err(Status::invalid_argument(why).into());
         }
         let mut orders = self.orders();
         let taken = orders.iter().filter(|order| order.item == item);

@@ -1,7 +1,7 @@
 //! When to connect again, and what callers are failed meanwhile.
 
 use super::options::{Backoff, Options};
-use crate::{Code, Status, clock};
+use crate::{Status, clock};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::time::{Duration, Instant};
@@ -83,15 +83,20 @@ fn unreachable(target: &str, error: &io::Error) -> Status {
         io::ErrorKind::TimedOut => "; is the host reachable?",
         _ => "",
     };
-    Status::new(
-        Code::Unavailable,
-        format!("cannot connect to {target}: {error}{hint}"),
-    )
+    let what = format!("cannot connect to {target}: {error}{hint}");
+    Status::unavailable(what).with_source(copy_of(error))
+}
+
+fn copy_of(error: &io::Error) -> io::Error {
+    match error.raw_os_error() {
+        Some(code) => io::Error::from_raw_os_error(code),
+        None => io::Error::new(error.kind(), error.to_string()),
+    }
 }
 
 fn retry_later(status: &Status, delay: Duration) -> Status {
     let message = format!("{}; left alone for {delay:.0?} since", status.message());
-    Status::new(Code::Unavailable, message)
+    Status::unavailable(message)
 }
 
 #[cfg(test)]

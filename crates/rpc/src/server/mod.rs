@@ -98,6 +98,7 @@ const PLAINTEXT: &str = "clients of tcp://… need no certificate, and this serv
 /// clients of Apache Thrift expect, and nothing overtakes a one-way call. `docs/server.md` has the
 /// details.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Model {
     /// Event loops, each on its own thread; `None` makes one for each core.
     #[cfg(feature = "async")]

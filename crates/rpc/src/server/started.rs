@@ -15,6 +15,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// A server at work. It goes on when this is dropped; [`shutdown`](Self::shutdown) ends it.
+#[must_use = "the server goes on, and nothing can end it any more"]
 pub struct Running {
     pub(super) addresses: Vec<Address>,
     pub(super) listeners: Vec<Arc<dyn Listener>>,

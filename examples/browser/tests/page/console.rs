@@ -50,9 +50,7 @@ fn administered() -> (Running, Running) {
     };
     let server = Server::new()
         .bind("greet", |name: String| format!("Hello, {name}!"))
-        .bind("stumble", || {
-            Err::<i32, _>(Status::new(Code::Internal, HOSTILE))
-        })
+        .bind("stumble", || Err::<i32, _>(Status::internal(HOSTILE)))
         .bind("wait", std::future::pending::<i32>);
     let server = start(server.administered(&admin));
     (server, start(Server::new().admin(&admin)))
