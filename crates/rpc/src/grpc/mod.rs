@@ -14,6 +14,7 @@ use dovetail_protocol::Headers;
 use dovetail_protocol::grpc::{InvalidMetadata, decode_value, encode_value, is_custom};
 use h2::SendStream;
 use http::{HeaderMap, HeaderName, HeaderValue};
+use std::future::poll_fn;
 use std::task::{Context, Poll, ready};
 
 /// How many of so many bytes may be sent now, at least one; an error where no more is taken.
@@ -30,6 +31,27 @@ pub(crate) fn poll_room(
     match ready!(stream.poll_capacity(context)) {
         Some(Ok(room)) => Poll::Ready(Ok(room)),
         _ => Poll::Ready(Err(())),
+    }
+}
+
+/// Sends bytes as the peer takes them, the `last` ones of the stream perhaps. The library keeps up
+/// to `kept` of them until then. An error where the peer takes no more.
+pub(crate) async fn send_bytes(
+    stream: &mut SendStream<Bytes>,
+    mut bytes: Bytes,
+    kept: usize,
+    last: bool,
+) -> Result<(), ()> {
+    let sent = |sent: Result<(), h2::Error>| sent.map_err(drop);
+    while bytes.len() > kept {
+        let room = poll_fn(|context| poll_room(stream, bytes.len(), context)).await?;
+        let part = bytes.split_to(room.min(bytes.len()));
+        sent(stream.send_data(part, false))?;
+    }
+    // A peer counts empty frames that end nothing, and ends the connection.
+    match last || !bytes.is_empty() {
+        true => sent(stream.send_data(bytes, last)),
+        false => Ok(()),
     }
 }
 

@@ -8,7 +8,7 @@
 
 use super::event_loop::{Entrance, Loop};
 use super::{Running, Shared};
-use crate::grpc::poll_room;
+use crate::grpc::send_bytes;
 use crate::{Code, Execution, Status};
 use bytes::{Buf, Bytes};
 use dovetail_protocol::grpc::{CONTENT_TYPE, Trailers};
@@ -230,7 +230,7 @@ async fn send<B: Body>(body: B, mut stream: SendStream<Bytes>) {
         match frame.into_data() {
             Ok(mut data) => {
                 let data = data.copy_to_bytes(data.remaining());
-                if send_data(&mut stream, data).await.is_none() {
+                if send_bytes(&mut stream, data, 0, false).await.is_err() {
                     return;
                 }
             }
@@ -242,16 +242,6 @@ async fn send<B: Body>(body: B, mut stream: SendStream<Bytes>) {
             }
         }
     }
-}
-
-/// Sends a piece of a body; `None` where the server takes no more.
-async fn send_data(stream: &mut SendStream<Bytes>, mut data: Bytes) -> Option<()> {
-    while !data.is_empty() {
-        let room = poll_fn(|context| poll_room(stream, data.len(), context)).await;
-        let part = data.split_to(room.ok()?.min(data.len()));
-        stream.send_data(part, false).ok()?;
-    }
-    Some(())
 }
 
 /// The body of an answer. The call is cancelled if this is dropped before its end.

@@ -2,7 +2,7 @@
 
 use super::head::{fine, response, trailers};
 use crate::counters::count;
-use crate::grpc::{metadata_into, poll_room};
+use crate::grpc::{metadata_into, send_bytes};
 use crate::peer::share::{Charge, SMALL, Share};
 use crate::server::Shared;
 use crate::web::{Exchange, Protocol, Style, WebAnswer};
@@ -113,7 +113,7 @@ impl Respond {
     async fn message(mut self, message: Bytes) {
         if let Some(mut stream) = self.begin_grpc(self.style.coding_of(&message)) {
             let sent = self
-                .in_time(send_message(&mut stream, message, false))
+                .in_time(send_bytes(&mut stream, message, SHORT, false))
                 .await;
             self.close(stream, sent, AnswerEnd::Trailers(fine()));
         }
@@ -139,7 +139,11 @@ impl Respond {
         let Ok(mut stream) = self.respond.send_response(head, body.is_empty()) else {
             return;
         };
-        if !body.is_empty() && !self.in_time(send_message(&mut stream, body, true)).await {
+        if !body.is_empty()
+            && !self
+                .in_time(send_bytes(&mut stream, body, SHORT, true))
+                .await
+        {
             self.give_up(stream);
         }
     }
@@ -190,7 +194,7 @@ impl Respond {
         });
         let mut sent = self.in_time(sending).await;
         if let (AnswerEnd::Data(bytes), true) = (&end, sent) {
-            let last = send_message(&mut stream, bytes.clone(), true);
+            let last = send_bytes(&mut stream, bytes.clone(), SHORT, true);
             sent = self.in_time(last).await;
         }
         self.close(stream, sent, end);
@@ -238,22 +242,6 @@ fn head_of(response: one::Response) -> Response<()> {
 fn add(said: &mut Headers, headers: &mut HeaderMap) {
     // A header that cannot be sent was refused when it was set.
     let _ = metadata_into(said, headers);
-}
-
-/// Sends bytes as the client takes them.
-async fn send_message(stream: &mut SendStream<Bytes>, mut message: Bytes, last: bool) {
-    while message.len() > SHORT {
-        let room = poll_fn(|context| poll_room(stream, message.len(), context));
-        let Ok(room) = room.await else { return };
-        let part = message.split_to(room.min(message.len()));
-        if stream.send_data(part, false).is_err() {
-            return;
-        }
-    }
-    // A peer counts empty frames that end nothing, and ends the connection.
-    if last || !message.is_empty() {
-        let _ = stream.send_data(message, last);
-    }
 }
 
 #[cold]
