@@ -141,11 +141,13 @@ fn curl_calls_over_both_versions_of_http() {
         "-d",
         "{\"name\":\"Ada\"}",
     ];
-    const SPOOFED: [&str; 4] = [
+    const NOT_PASSED: [&str; 6] = [
         "-H",
         "Forwarded: for=10.1.2.3",
         "-H",
         "X-Forwarded-For: 10.1.2.3",
+        "-H",
+        "TE: gzip",
     ];
     with(async |address, _, _| {
         for version in ["--http1.1", "--http2-prior-knowledge"] {
@@ -160,7 +162,7 @@ fn curl_calls_over_both_versions_of_http() {
             assert_eq!(unknown.0, "404", "{version}");
             let words = [
                 &[version, "-H", "Content-Type: application/json", "-d", "{}"],
-                &SPOOFED[..],
+                &NOT_PASSED[..],
             ];
             let (status, caller) = curl(address, &words.concat(), "Greeter/caller").await;
             assert_eq!(status, "200", "{version}: {caller}");

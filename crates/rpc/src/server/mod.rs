@@ -161,18 +161,9 @@ pub struct Server {
 
 /// Takes the services and interceptors of a server that has no listener.
 impl From<Server> for Router {
-    fn from(server: Server) -> Self {
-        let Server {
-            mut router, admin, ..
-        } = server;
-        if let Some(admin) = admin {
-            router.interceptors.add(Arc::new(admin.interceptor()));
-        }
-        Router {
-            limits: server.limits.message,
-            calls_per_connection: server.limits.calls_per_connection,
-            ..router
-        }
+    fn from(mut server: Server) -> Self {
+        server.settle();
+        server.router
     }
 }
 
@@ -624,8 +615,8 @@ impl Server {
         Err(io::Error::new(io::ErrorKind::InvalidInput, refused))
     }
 
-    /// Adds what is known once all services are there.
-    fn prepare(&mut self) -> Result<(), Status> {
+    /// Gives the router what the server knows of calls.
+    fn settle(&mut self) {
         if let Some(admin) = &self.admin {
             // Behind those that find out who calls.
             let watch = Arc::new(admin.interceptor());
@@ -633,6 +624,11 @@ impl Server {
         }
         self.router.limits = self.limits.message;
         self.router.calls_per_connection = self.limits.calls_per_connection;
+    }
+
+    /// Adds what is known once all services are there.
+    fn prepare(&mut self) -> Result<(), Status> {
+        self.settle();
         self.router.prepare()
     }
 

@@ -14,7 +14,7 @@ use bytes::{Buf, Bytes};
 use dovetail_protocol::grpc::{CONTENT_TYPE, Trailers};
 use h2::client::{Builder, SendRequest};
 use h2::{Reason, RecvStream, SendStream};
-use http::header::{CONTENT_TYPE as CONTENT_TYPE_NAME, FORWARDED, HOST};
+use http::header::{CONTENT_TYPE as CONTENT_TYPE_NAME, FORWARDED, HOST, TE};
 use http::request::Parts;
 use http::uri::{Authority, Scheme};
 use http::{HeaderName, HeaderValue, Request, Response, StatusCode, Uri, Version};
@@ -197,6 +197,9 @@ fn adapt(head: &mut Parts) -> Result<(), BoxError> {
     head.version = Version::HTTP_2;
     for name in NOT_PASSED {
         head.headers.remove(HeaderName::from_static(name));
+    }
+    if head.headers.get(TE).is_some_and(|te| te != "trailers") {
+        head.headers.remove(TE);
     }
     if let Some(caller) = head.extensions.get::<SocketAddr>() {
         let forwarded = HeaderValue::try_from(format!("for=\"{caller}\""))?;
