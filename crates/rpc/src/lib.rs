@@ -1,4 +1,9 @@
 //! Dovetail: one contract, one handler, one port, every wire.
+//!
+#![cfg_attr(
+    all(feature = "grpc", feature = "macros", feature = "signals", feature = "tls"),
+    doc = include_str!("front_page.md")
+)]
 #![deny(unsafe_code)]
 
 mod access_log;

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 /// An identity that a caller has proved. Cheap to clone.
 ///
-/// Handlers find it with [`Context::principal`].
+/// Handlers find it with [`Context::principal`](crate::Context::principal).
 ///
 /// ```
 /// use dovetail::identity::Principal;
