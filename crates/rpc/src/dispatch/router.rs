@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// [`Server`](crate::Server) has one of its own, and can be given where one is asked for.
 ///
 /// ```
-/// use dovetail::{Channel, Router};
+/// use dovetail::{Router, blocking::Channel};
 ///
 /// let callbacks = Router::new().bind("progress", |percent: i32| println!("{percent} %"));
 /// let channel = Channel::builder("tcp://127.0.0.1:9090")?.serve(callbacks).build();

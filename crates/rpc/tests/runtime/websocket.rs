@@ -490,7 +490,6 @@ fn a_server_that_goes_down() {
         assert_eq!(closed, ["1001 the server is shutting down"], "{model:?}");
         let end = match model {
             Model::ThreadPerConnection => NO_MORE,
-            #[cfg(feature = "async")]
             _ => {
                 busy.0.send(&text(r#"{"end":{}}"#));
                 FINE[0]
