@@ -79,7 +79,7 @@ pub(crate) fn count(counter: &AtomicU64) {
 }
 
 /// Adds what others have counted, which is nothing most often.
-pub(super) fn add(counter: &AtomicU64, number: u64) {
+pub(crate) fn add(counter: &AtomicU64, number: u64) {
     if number > 0 {
         counter.fetch_add(number, Ordering::Relaxed);
     }

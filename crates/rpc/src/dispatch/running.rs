@@ -431,6 +431,17 @@ impl RunningCall<'_> {
         &self.reply
     }
 
+    #[cold]
+    fn give_up(&mut self, why: &Status) -> Reply {
+        count(&self.dispatcher.counters.cancelled_calls);
+        if let Some(finish) = self.finish.take() {
+            finish.fail(why);
+        }
+        // Nobody waits for what it holds.
+        self.handler = Box::pin(pending());
+        Reply::new(refusal(&self.reply, why, Vec::new()))
+    }
+
     /// The answer, while it is not certain that it is sent.
     pub(crate) fn poll_reply(&mut self, context: &mut Context<'_>) -> Poll<Reply> {
         if self
@@ -438,23 +449,10 @@ impl RunningCall<'_> {
             .as_ref()
             .is_some_and(|call| is_stopped(call, context))
         {
-            count(&self.dispatcher.counters.cancelled_calls);
-            if let Some(finish) = self.finish.take() {
-                finish.fail(&stopped());
-            }
-            self.handler = Box::pin(pending());
-            let refused = refusal(&self.reply, &stopped(), Vec::new());
-            return Poll::Ready(Reply::new(refused));
+            return Poll::Ready(self.give_up(&stopped()));
         }
         if self.reply.is_over(context) {
-            count(&self.dispatcher.counters.cancelled_calls);
-            if let Some(finish) = self.finish.take() {
-                finish.fail(&cancelled());
-            }
-            // Its caller has gone, so nobody waits for what it holds.
-            self.handler = Box::pin(pending());
-            let refused = refusal(&self.reply, &cancelled(), Vec::new());
-            return Poll::Ready(Reply::new(refused));
+            return Poll::Ready(self.give_up(&cancelled()));
         }
         let handler = self.handler.as_mut();
         let poll = || match &self.call {

@@ -17,6 +17,10 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use std::future::poll_fn;
 use std::task::{Context, Poll, ready};
 
+/// The largest window that HTTP/2 has, for a connection on which unread streams are not to hold up
+/// others. The windows of the streams limit the memory.
+pub(crate) const MAX_WINDOW: u32 = (1 << 31) - 1;
+
 /// How many of so many bytes may be sent now, at least one; an error where no more is taken.
 pub(crate) fn poll_room(
     stream: &mut SendStream<Bytes>,

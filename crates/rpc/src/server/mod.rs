@@ -150,7 +150,6 @@ pub struct Server {
     protocols: Vec<&'static dyn CustomProtocol>,
     sockets: Vec<SocketListener>,
     others: Vec<Arc<dyn Listener>>,
-    health: Option<Health>,
     tls: Option<ServerTls>,
     plaintext: bool,
     half_closed: HalfClosed,
@@ -186,7 +185,6 @@ impl Default for Server {
             protocols: Vec::new(),
             sockets: Vec::new(),
             others: Vec::new(),
-            health: None,
             tls: None,
             plaintext: false,
             half_closed: HalfClosed::default(),
@@ -317,7 +315,6 @@ impl Server {
     /// Answers health checks: serves `grpc.health.v1.Health`, on every wire. It knows the services
     /// of this server. Default: not at all.
     pub fn health(mut self, health: &Health) -> Self {
-        self.health = Some(health.clone());
         self.router.health = Some(health.clone());
         self.service(health.clone())
     }

@@ -8,7 +8,7 @@
 
 use super::event_loop::{Entrance, Loop};
 use super::{Running, Shared};
-use crate::grpc::send_bytes;
+use crate::grpc::{MAX_WINDOW, send_bytes};
 use crate::{Code, Execution, Status};
 use bytes::{Buf, Bytes};
 use dovetail_protocol::grpc::{CONTENT_TYPE, Trailers};
@@ -36,9 +36,6 @@ use tower_service::Service;
 
 /// Bytes of an answer that a loop may send before the application takes them.
 const STREAM_WINDOW: u32 = 1 << 20;
-
-/// Bytes of all answers on a connection to a loop. Those of each stream limit the memory.
-const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
 
 /// Headers about one connection, which HTTP/2 does not have (RFC 9113, section 8.2.2), and those
 /// about callers, which the application has to say itself.
@@ -173,7 +170,7 @@ impl Mount {
         let handshake = Builder::new()
             .enable_push(false)
             .initial_window_size(STREAM_WINDOW)
-            .initial_connection_window_size(CONNECTION_WINDOW)
+            .initial_connection_window_size(MAX_WINDOW)
             .max_header_list_size(u32::try_from(headers).unwrap_or(u32::MAX))
             .handshake(ours);
         let (requests, connection) = handshake.await?;

@@ -83,6 +83,7 @@ impl Server {
         let services = self.router.descriptors();
         let names = services.map(|service| service.full_name().into_owned());
         let names: Vec<_> = names.collect();
+        let health = self.router.health.clone();
         let counters = Arc::<SharedCounters>::default();
         let shared = Arc::new(Shared {
             options: Arc::new(ServerOptions {
@@ -91,7 +92,7 @@ impl Server {
                 ..ServerOptions::default()
             }),
             dispatcher: self.router.into_dispatcher(counters.clone()),
-            health: self.health,
+            health,
             tls: self.tls,
             #[cfg(feature = "grpc")]
             keepalive: self.keepalive,

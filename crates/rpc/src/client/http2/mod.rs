@@ -9,7 +9,7 @@ use super::Channel;
 use super::failures::lost;
 use super::options::Options;
 use super::pool::{Connect, Connected, TaskPool};
-use crate::grpc::{gone, no_single_message};
+use crate::grpc::{MAX_WINDOW, gone, no_single_message};
 use crate::peer::answer::Answered;
 use crate::peer::failures::crowded;
 use crate::peer::outgoing::Outgoing;
@@ -32,11 +32,6 @@ use std::time::{Duration, Instant};
 
 /// Bytes that a server may send on a stream before the caller reads them.
 const STREAM_WINDOW: u32 = 2 << 20;
-
-/// Bytes that a server may send on all streams of a connection before callers read them: the
-/// largest window that HTTP/2 has, so that unread streams do not block others. The windows of the
-/// streams limit the memory.
-const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
 
 /// The longest frame that a server may send: a message of 1 MiB with what is around it. What comes
 /// in one frame need not be put together, and takes fewer system calls than in frames of 16 KiB.
@@ -91,7 +86,7 @@ impl Connect for Http2Connection {
         builder
             .enable_push(false)
             .initial_window_size(STREAM_WINDOW)
-            .initial_connection_window_size(CONNECTION_WINDOW)
+            .initial_connection_window_size(MAX_WINDOW)
             .max_frame_size(FRAME)
             .max_header_list_size(u32::try_from(headers).unwrap_or(u32::MAX));
         let negotiated = builder.handshake(Prefixed::new(BytesMut::new(), socket, options.polling));
