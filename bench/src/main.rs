@@ -44,7 +44,7 @@ mod records {
     pub(crate) use crate::peer::contract::bench::{
         Date, Mark, Message, Nested, Row, Sample, Semester, Student,
     };
-    pub(crate) use dovetail::Bytes;
+    pub(crate) use dovetail::types::Bytes;
 }
 
 fn main() -> ExitCode {

@@ -1,7 +1,9 @@
 //! A running server, and everything that a client says in a connection. The seeds are whole
 //! conversations of stock clients, `fuzz/conversations`.
 
-use dovetail::{Address, Dynamic, Health, Model, Running, Server};
+use dovetail::server::{Health, Model};
+use dovetail::types::Dynamic;
+use dovetail::{Address, Running, Server};
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};

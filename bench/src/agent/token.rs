@@ -1,5 +1,8 @@
 use super::TOKEN;
-use dovetail::{Call, Code, Execution, HandlerFuture, Service, ServiceDescriptor, Status};
+use dovetail::method::ServiceDescriptor;
+use dovetail::server::{Call, HandlerFuture};
+use dovetail::status::Execution;
+use dovetail::{Code, Service, Status};
 use subtle::ConstantTimeEq;
 
 /// A service that only callers with the token can call.

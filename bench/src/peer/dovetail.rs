@@ -9,11 +9,13 @@ use crate::harness::{
     workload,
 };
 use dovetail::identity::{Authentication, Authenticator, Credentials, Principal};
+use dovetail::server::Model;
 use dovetail::statistics::Statistics;
 use dovetail::throttle::{Quota, Throttle};
 use dovetail::trace::Tracing;
 use dovetail::transport::Polling;
-use dovetail::{Bytes, Channel, Context, Model, Server, Status, blocking};
+use dovetail::types::Bytes;
+use dovetail::{Channel, Context, Server, Status, blocking};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

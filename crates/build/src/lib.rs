@@ -44,7 +44,7 @@ pub fn compile(contract: impl AsRef<Path>) -> Result<PathBuf, Error> {
 
 /// Writes the descriptors of a contract and of all that it imports, a
 /// `google.protobuf.FileDescriptorSet`, into `OUT_DIR`, under the name of the file with the ending
-/// `.descriptors`: for `dovetail::Reflection`. Returns the path.
+/// `.descriptors`: for `dovetail::reflection::Reflection`. Returns the path.
 ///
 /// Those of a `.thrift` file are the descriptors of the `.proto` by which gRPC's libraries call it,
 /// the one that `dovetail export --to proto` writes.

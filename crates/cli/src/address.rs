@@ -1,9 +1,10 @@
 //! The address of a server, as a person writes it.
 
 use crate::failure::{Exit, Failure, Result};
-use dovetail::protocol::thrift::Transport;
+use dovetail::protocol::Transport;
+use dovetail::tls::ClientTls;
 use dovetail::transport::{Connector, TlsConnector};
-use dovetail::{Address, Channel, ChannelBuilder, ClientTls, Status, Wire, names};
+use dovetail::{Address, Channel, ChannelBuilder, Status, Wire, names};
 use std::str::FromStr;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;

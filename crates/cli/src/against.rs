@@ -8,9 +8,9 @@ use crate::remote::{self, full_name};
 use crate::tls::ClientOptions;
 use crate::values::duration;
 use dovetail::Wire;
-use dovetail::wire::description::compare;
 use dovetail_dynamic::Contract;
 use dovetail_schema::{Method, Schema, ServiceId};
+use dovetail_wire::description::compare;
 use std::collections::HashMap;
 use std::time::Duration;
 

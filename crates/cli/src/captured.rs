@@ -7,7 +7,8 @@ use crate::tables::{Table, forever, table};
 use crate::values::shown_arguments;
 use dovetail::Wire;
 use dovetail::capture::{CapturedCall, Reader};
-use dovetail::wire::{Bytes, Decode, Encoding, Limits};
+use dovetail::encoding::{Decode, Encoding, Limits};
+use dovetail::types::Bytes;
 use dovetail_dynamic::{Contract, ParamsSlot, Reply, ReplySlot, Struct, to_json, type_name};
 use dovetail_schema::{Method, ServiceId};
 use serde_json::{Map, Value as Json, json};
@@ -53,7 +54,7 @@ impl Service {
 pub(crate) struct Called {
     pub(crate) service: ServiceId,
     pub(crate) method: &'static Method,
-    pub(crate) row: &'static dovetail::Method,
+    pub(crate) row: &'static dovetail::method::Method,
     /// `None` for a method without streams.
     pub(crate) streamed: Option<&'static Streamed>,
 }

@@ -3,11 +3,13 @@
 use crate::caller::{Way, reply};
 use crate::journal::Journal;
 use crate::tables::{Table, table};
-use dovetail::protocol::metadata::is_passed_on;
-use dovetail::{Call, Channel, Code, Context, HandlerFuture, Service, ServiceDescriptor, Status};
+use dovetail::method::ServiceDescriptor;
+use dovetail::server::{Call, HandlerFuture};
+use dovetail::{Channel, Code, Context, Service, Status};
 use dovetail_dynamic::{
     Contract, Params, ParamsSlot, Reply, ReplyBody, ReplyFields, ReplySlot, Struct,
 };
+use dovetail_protocol::metadata::is_passed_on;
 use dovetail_schema::{Method, ServiceId};
 use std::time::Instant;
 
@@ -39,7 +41,7 @@ impl Forward {
     async fn answer(
         &self,
         context: Context,
-        row: &'static dovetail::Method,
+        row: &'static dovetail::method::Method,
         method: &'static Method,
         params: Struct,
     ) -> Result<ReplyFields, Status> {
@@ -54,7 +56,7 @@ impl Forward {
     async fn pass_on(
         &self,
         context: &Context,
-        row: &'static dovetail::Method,
+        row: &'static dovetail::method::Method,
         method: &'static Method,
         params: &Struct,
     ) -> Result<Reply, Status> {

@@ -3,10 +3,10 @@
 use crate::output;
 use crate::paint::{Paint, Stream, Style};
 use crate::values::shown_arguments;
-use dovetail::wire::visible_json;
 use dovetail::{Context, Status};
 use dovetail_dynamic::{Contract, Reply, Struct, to_json, type_name};
 use dovetail_schema::{Method, ServiceId};
+use dovetail_wire::visible_json;
 use serde_json::Value as Json;
 use std::time::Duration;
 

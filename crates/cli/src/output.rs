@@ -2,7 +2,7 @@
 
 use crate::failure::{Exit, Failure, Result};
 use crate::paint;
-use dovetail::wire::{is_hidden, visible, visible_json};
+use dovetail_wire::{is_hidden, visible, visible_json};
 use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 

@@ -2,7 +2,9 @@
 
 use crate::journal::Journal;
 use crate::tables::{Table, table};
-use dovetail::{Call, Code, Context, HandlerFuture, Service, ServiceDescriptor, Status};
+use dovetail::method::ServiceDescriptor;
+use dovetail::server::{Call, HandlerFuture};
+use dovetail::{Code, Context, Service, Status};
 use dovetail_dynamic::{Contract, ParamsSlot, Plausible, Reply, ReplyBody, ReplyFields, Struct};
 use dovetail_schema::{Method, ServiceId};
 use std::sync::Arc;

@@ -5,8 +5,10 @@ use crate::caller::reply;
 use crate::captured::decode;
 use crate::failure::{Exit, Failure, Result};
 use crate::output;
-use dovetail::wire::{Bytes, Encode, EncodeError, Encoding, Writer};
-use dovetail::{Channel, DescribedNext, DescribedStreams, Status};
+use dovetail::encoding::{Encode, EncodeError, Encoding, Writer};
+use dovetail::stream::{DescribedNext, DescribedStreams};
+use dovetail::types::Bytes;
+use dovetail::{Channel, Status};
 use dovetail_dynamic::{
     Contract, Params, ParamsSlot, Reply, ReplySlot, Struct, Value, from_json, to_json,
 };
@@ -19,7 +21,7 @@ use tokio::sync::mpsc::{Receiver, channel};
 pub(crate) struct Streamed {
     contract: &'static Contract<'static>,
     method: &'static Method,
-    row: &'static dovetail::Method,
+    row: &'static dovetail::method::Method,
     sent: Option<Items>,
     received: Option<Items>,
 }
@@ -105,7 +107,7 @@ impl Streamed {
     pub(crate) fn new(
         contract: &'static Contract<'static>,
         method: &'static Method,
-        row: &'static dovetail::Method,
+        row: &'static dovetail::method::Method,
     ) -> Option<Streamed> {
         let items = |stream: &'static Option<Stream>| {
             let stream = stream.as_ref()?;
@@ -296,10 +298,10 @@ mod tests {
     use super::*;
     use crate::caller::Way;
     use crate::tables::{forever, table};
-    use dovetail::{
-        Call, Context, HandlerFuture, Items as Numbers, Server, Service, ServiceDescriptor, Wire,
-        descriptor,
-    };
+    use dovetail::method::ServiceDescriptor;
+    use dovetail::server::{Call, HandlerFuture};
+    use dovetail::stream::Items as Numbers;
+    use dovetail::{Context, Server, Service, Wire, descriptor};
     use dovetail_idl::MemoryLoader;
     use dovetail_schema::ServiceId;
     use std::time::Duration;
@@ -325,7 +327,7 @@ mod tests {
                 }),
                 _ => call.upload(
                     (),
-                    |_: Context, (), mut items: dovetail::Receiver<i32>| async move {
+                    |_: Context, (), mut items: dovetail::stream::Receiver<i32>| async move {
                         let mut sum = 0;
                         while let Some(item) = items.next().await {
                             sum += i64::from(item?);

@@ -1,7 +1,7 @@
 //! The tables of a contract that the runtime needs, as generated code has them. They live as long
 //! as the process.
 
-use dovetail::{Method, MethodKind, ServiceDescriptor};
+use dovetail::method::{Method, MethodKind, ServiceDescriptor};
 use dovetail_dynamic::Contract;
 use dovetail_schema::{self as schema, Idempotency, Schema, ServiceId};
 

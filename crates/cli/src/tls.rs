@@ -3,7 +3,8 @@
 use crate::address::Target;
 use crate::failure::{Exit, Failure, Result};
 use clap::Args;
-use dovetail::{Address, ClientCertificate, ClientTls, Server, ServerTls};
+use dovetail::tls::{ClientCertificate, ClientTls, ServerTls};
+use dovetail::{Address, Server};
 use std::io;
 use std::path::PathBuf;
 

@@ -1,13 +1,13 @@
 //! Options of calls that the commands share: durations, the usual wire, arguments.
 
 use dovetail::Wire;
-use dovetail::protocol::thrift::{self, Protocol, Transport};
-use dovetail::wire::Limits;
+use dovetail::encoding::Limits;
+use dovetail::protocol::{Protocol, Transport};
 use dovetail_dynamic::{
     Contract, JsonError, Struct, arguments_from_json, arguments_to_json, from_text,
 };
-use dovetail_schema::capnp;
-use dovetail_schema::{Method, Schema, ServiceId};
+use dovetail_protocol::thrift;
+use dovetail_schema::{Method, Schema, ServiceId, capnp};
 use serde_json::{Value as Json, json};
 use std::time::Duration;
 

@@ -3,10 +3,10 @@
 #![allow(clippy::expect_used)]
 
 use dovetail::admin::Admin;
-use dovetail::{
-    Call, Context, HandlerFuture, Items, Receiver, Running, Server, Service, ServiceDescriptor,
-    Status, descriptor, exceptions, message,
-};
+use dovetail::method::ServiceDescriptor;
+use dovetail::server::{Call, HandlerFuture};
+use dovetail::stream::{Items, Receiver};
+use dovetail::{Context, Running, Server, Service, Status, descriptor, exceptions, message};
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -164,7 +164,7 @@ fn streams_are_captured_and_made_again() {
     let admin = Admin::new();
     let server = Server::new()
         .service(Flow::default())
-        .reflection(&dovetail::Reflection::default());
+        .reflection(&dovetail::reflection::Reflection::default());
     let running = start(server.administered(&admin));
     let shown = start(Server::new().admin(&admin));
     let at = place(&running);

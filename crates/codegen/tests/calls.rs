@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 use dovetail::blocking::Channel;
-use dovetail::{Context, Ref, Running, Server, Status, UnknownFields, Wire, descriptor, message};
+use dovetail::types::{Ref, UnknownFields};
+use dovetail::{Context, Running, Server, Status, Wire, descriptor, message};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -172,13 +173,13 @@ fn who_knows_no_dogs_relays_them() {
         };
         assert_eq!(feed(&named("x")).unwrap().name, "x");
         // One client gets a dog, the other one sees an animal, and gives it back unharmed.
-        let bytes = dovetail::wire::tagged::to_bytes(&AnyAnimal::from(dog())).unwrap();
-        let old: OldAnimal = dovetail::wire::tagged::from_bytes(&bytes).unwrap();
+        let bytes = dovetail_wire::tagged::to_bytes(&AnyAnimal::from(dog())).unwrap();
+        let old: OldAnimal = dovetail_wire::tagged::from_bytes(&bytes).unwrap();
         assert_eq!(old.name, "Rex");
         let again = feed(&old).unwrap();
         assert_eq!(again.name, old.name);
-        let bytes = dovetail::wire::tagged::to_bytes(&again).unwrap();
-        let back: AnyAnimal = dovetail::wire::tagged::from_bytes(&bytes).unwrap();
+        let bytes = dovetail_wire::tagged::to_bytes(&again).unwrap();
+        let back: AnyAnimal = dovetail_wire::tagged::from_bytes(&bytes).unwrap();
         assert_eq!(client.feed(&back, &[]).unwrap(), AnyAnimal::from(dog()));
     });
 }

@@ -1,5 +1,5 @@
-//! One contract in Thrift's language and in Rust: equal descriptions, and so equal fingerprints, and equal
-//! bytes.
+//! One contract in Thrift's language and in Rust: equal descriptions, and so equal fingerprints,
+//! and equal bytes.
 #![allow(clippy::unwrap_used)]
 
 #[allow(dead_code)]
@@ -15,7 +15,8 @@ mod generated_zoo {
 /// What `golden/families/animals.thrift` says.
 #[allow(unreachable_pub)]
 mod derived_zoo {
-    use dovetail::{Message, UnknownFields, family};
+    use dovetail::types::UnknownFields;
+    use dovetail::{Message, family};
 
     #[derive(Clone, Debug, PartialEq, Message)]
     #[dovetail(extended)]
@@ -125,7 +126,8 @@ mod generated_objects {
 /// What `golden/objects/input.thrift` says.
 #[allow(unreachable_pub)]
 mod derived_objects {
-    use dovetail::{Status, UnknownFields};
+    use dovetail::Status;
+    use dovetail::types::UnknownFields;
     use std::collections::BTreeMap;
 
     #[derive(Clone, Debug, Default, PartialEq, dovetail::Message)]
@@ -190,7 +192,9 @@ mod derived_objects {
 /// What `golden/code_first/input.thrift` says.
 #[allow(unreachable_pub)]
 mod derived {
-    use dovetail::{Bytes, Context, Items, Receiver, Timestamp, UnknownFields, Uuid};
+    use dovetail::Context;
+    use dovetail::stream::{Items, Receiver};
+    use dovetail::types::{Bytes, Timestamp, UnknownFields, Uuid};
     use std::collections::{BTreeMap, BTreeSet};
 
     #[derive(Clone, Copy, Debug, PartialEq, dovetail::Message)]
@@ -337,8 +341,10 @@ mod derived {
 }
 
 use derived::{Address, Order, Payment, Refused, Status};
-use dovetail::wire::{Encoding, Message};
-use dovetail::{ServiceDescriptor, Timestamp, Uuid};
+use dovetail::Message;
+use dovetail::encoding::Encoding;
+use dovetail::method::ServiceDescriptor;
+use dovetail::types::{Timestamp, Uuid};
 use generated::orders;
 use generated_objects::objects;
 use std::fmt::Debug;
@@ -387,8 +393,8 @@ fn descriptions() {
 /// The two have the same bytes in every encoding, and each reads those of the other.
 fn check<G, D>(generated: &G, derived: &D)
 where
-    G: Message + dovetail::wire::Value + Debug + PartialEq,
-    D: Message + dovetail::wire::Value + Debug + PartialEq,
+    G: Message + dovetail::encoding::Value + Debug + PartialEq,
+    D: Message + dovetail::encoding::Value + Debug + PartialEq,
 {
     check_in(|_| true, generated, derived);
 }
@@ -396,8 +402,8 @@ where
 /// Checks some encodings.
 fn check_in<G, D>(encodings: fn(&Encoding) -> bool, generated: &G, derived: &D)
 where
-    G: Message + dovetail::wire::Value + Debug + PartialEq,
-    D: Message + dovetail::wire::Value + Debug + PartialEq,
+    G: Message + dovetail::encoding::Value + Debug + PartialEq,
+    D: Message + dovetail::encoding::Value + Debug + PartialEq,
 {
     assert_eq!((G::NAME, G::FIELDS), (D::NAME, D::FIELDS));
     for encoding in Encoding::BUILT_IN.into_iter().filter(encodings) {
@@ -477,7 +483,10 @@ fn structs_that_extend_others() {
     use derived_zoo as mine;
     use generated_zoo::zoo::{Cat, animals as theirs};
 
-    fn same<G: dovetail::wire::Value, D: dovetail::wire::Value>(generated: &G, derived: &D) {
+    fn same<G: dovetail::encoding::Value, D: dovetail::encoding::Value>(
+        generated: &G,
+        derived: &D,
+    ) {
         for encoding in Encoding::BUILT_IN {
             let bytes = encoding.to_bytes(generated).unwrap();
             assert_eq!(bytes, encoding.to_bytes(derived).unwrap(), "{encoding:?}");
@@ -646,7 +655,8 @@ fn objects_of_traits() {
 
 /// Parts of an export that are not on the wire.
 mod ledger {
-    use dovetail::{Date, Decimal, Message, Status};
+    use dovetail::types::{Date, Decimal};
+    use dovetail::{Message, Status};
 
     /// What was paid.
     #[derive(Clone, Debug, PartialEq, Message)]
@@ -714,7 +724,7 @@ fn exported() {
 /// A type in an `Any` has the package of Cargo, or the one that its attribute names.
 #[test]
 fn packages_in_an_any() {
-    use dovetail::wire::Any;
+    use dovetail::types::Any;
 
     #[derive(Clone, Debug, Default, PartialEq, dovetail::Message)]
     struct Account {
@@ -753,7 +763,7 @@ fn types_with_one_letter() {
         async fn f(&self, w: W) -> Result<R, dovetail::Status>;
     }
 
-    let mock = dovetail::Mock::new(&T).on("f", |w: W| w.r);
+    let mock = dovetail::server::Mock::new(&T).on("f", |w: W| w.r);
     let client = TBlockingClient::from(dovetail::blocking::Channel::in_process(mock));
     let w = W {
         r: R { a: 7 },

@@ -1,12 +1,13 @@
 //! Generated code describes its methods in the same bytes as the schema that it was made from.
 #![allow(clippy::unwrap_used)]
 
-use dovetail::wire::description::{FieldType, Signature, describe};
-use dovetail::wire::{Field, FieldValue};
-use dovetail::{ServiceDescriptor, export};
+use dovetail::encoding::{Field, FieldValue};
+use dovetail::export;
+use dovetail::method::ServiceDescriptor;
 use dovetail_dynamic::Contract;
 use dovetail_idl::MemoryLoader;
 use dovetail_schema::{Schema, TypeKind};
+use dovetail_wire::description::{FieldType, Signature, describe};
 use std::path::Path;
 
 macro_rules! golden {

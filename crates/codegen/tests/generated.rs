@@ -2,8 +2,9 @@
 
 #![allow(clippy::unwrap_used)]
 
-use dovetail::wire::{Encoding, Kind, Message};
-use dovetail::{Context, Exceptions, OrderedFloat, Ref, Service, Status};
+use dovetail::encoding::{Encoding, Kind};
+use dovetail::types::{OrderedFloat, Ref};
+use dovetail::{Context, Exceptions, Message, Service, Status};
 use std::sync::Arc;
 
 macro_rules! golden {
@@ -84,7 +85,7 @@ fn times_amounts_and_arrays() {
 
 #[test]
 fn the_wire_has_the_names_of_the_contract() {
-    let names = |fields: &[dovetail::wire::Field<'_>]| -> Vec<String> {
+    let names = |fields: &[dovetail::encoding::Field<'_>]| -> Vec<String> {
         fields.iter().map(|field| field.name.to_owned()).collect()
     };
     assert_eq!(

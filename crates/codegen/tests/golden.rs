@@ -170,7 +170,7 @@ fn options_choose_what_is_generated() {
                 crate_path: "crate::rpc".to_owned(),
                 ..Options::default()
             },
-            &["serde::Serialize", "use crate::rpc::{"],
+            &["serde::Serialize", "use crate::rpc::generated::{"],
             &["::dovetail"],
         ),
     ];

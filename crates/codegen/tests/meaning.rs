@@ -5,7 +5,8 @@
 
 #![allow(clippy::unwrap_used)]
 
-use dovetail::wire::{Bytes, Encoding, Limits, Value};
+use dovetail::encoding::{Encoding, Limits, Value};
+use dovetail::types::Bytes;
 use dovetail_dynamic::{Contract, Typed, TypedSlot};
 use dovetail_idl::{MemoryLoader, compile};
 use dovetail_schema::{Schema, Type};

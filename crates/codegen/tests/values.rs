@@ -1,8 +1,8 @@
 //! Generated types and values by schema write the same bytes, and read each other's.
 #![allow(clippy::unwrap_used)]
 
-use dovetail::wire::{Encoding, Limits, Value};
-use dovetail::{Any, Array, Date, Dynamic, Ref, SignedDuration, Timestamp};
+use dovetail::encoding::{Encoding, Limits, Value};
+use dovetail::types::{Any, Array, Date, Dynamic, Ref, SignedDuration, Timestamp};
 use dovetail_dynamic::{Contract, Plausible, Typed, TypedSlot};
 use dovetail_idl::MemoryLoader;
 use dovetail_schema::{Schema, Type};

@@ -48,5 +48,5 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
         let ambiguous = twice.then(|| quote!([ambiguous]));
         rows.push(quote!(#row #ambiguous));
     }
-    Ok(quote!(#root::exceptions!(#ident { #(#rows,)* });))
+    Ok(quote!(#root::generated::exceptions!(#ident { #(#rows,)* });))
 }

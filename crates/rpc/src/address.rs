@@ -10,7 +10,7 @@ use std::str::FromStr;
 /// let address: Address = "tcp://127.0.0.1:9090".parse()?;
 /// assert_eq!(address.to_string(), "tcp://127.0.0.1:9090");
 /// assert!("unix:/run/calculator.sock".parse::<Address>().is_ok());
-/// # Ok::<(), dovetail::ParseAddressError>(())
+/// # Ok::<(), dovetail::transport::ParseAddressError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Address {

@@ -1,15 +1,16 @@
 //! The tables that generated services are made of, and what depends on a feature of this crate.
 
-/// Makes a `static` [`ServiceDescriptor`](crate::ServiceDescriptor): one line for each method, in
-/// the contract's own spelling. `-> Result | Error` gives the result, which is `()` for `void`, and
-/// the error type, which is left out where nothing is declared. `sink<Item | Error>` and
-/// `stream<Item | Error>` are the streams of the caller and of the server. `in "hello.v1"` behind
-/// the name is the service's package. `[objects]` marks methods that pass references to objects,
-/// and `passes` names the services of those; see [`object!`](crate::object). `capnp b"…"` is
-/// [`Method::capnp`](crate::Method::capnp). `[permission("orders.write")]` names the permission
-/// that a method takes. `[messages]` marks methods whose one parameter and result are messages of
-/// protobuf. Documentation before a method, `docs […]` of the service, and `= || …` for
-/// [`MethodTypes::fresh`](crate::MethodTypes::fresh) are for contracts that are written out.
+/// Makes a `static` [`ServiceDescriptor`](crate::method::ServiceDescriptor): one line for each
+/// method, in the contract's own spelling. `-> Result | Error` gives the result, which is `()` for
+/// `void`, and the error type, which is left out where nothing is declared. `sink<Item | Error>`
+/// and `stream<Item | Error>` are the streams of the caller and of the server. `in "hello.v1"`
+/// behind the name is the service's package. `[objects]` marks methods that pass references to
+/// objects, and `passes` names the services of those; see [`object!`](crate::object). `capnp b"…"`
+/// is [`Method::capnp`](crate::method::Method::capnp). `[permission("orders.write")]` names the
+/// permission that a method takes. `[messages]` marks methods whose one parameter and result are
+/// messages of protobuf. Documentation before a method, `docs […]` of the service, and `= || …` for
+/// [`MethodTypes::fresh`](crate::method::MethodTypes::fresh) are for contracts that are written
+/// out.
 ///
 /// ```
 /// use dovetail::descriptor;
@@ -41,33 +42,33 @@ macro_rules! descriptor {
         $([$($flag:ident $(($value:literal))?),*])? $(= $fresh:expr)?;)*
     }) => {
         $(#[$meta])*
-        $vis static $name: $crate::ServiceDescriptor = $crate::ServiceDescriptor {
+        $vis static $name: $crate::generated::ServiceDescriptor = $crate::generated::ServiceDescriptor {
             name: $contract,
             package: $crate::descriptor!(@package $($package)?),
             base: $crate::descriptor!(@base $($base)?),
-            docs: $crate::wire::docs!($($($service_doc),*)?),
+            docs: $crate::generated::wire::docs!($($($service_doc),*)?),
             methods: {
                 const __DOVETAIL_SERVICE: &::core::primitive::str =
                     $crate::descriptor!(@full $contract $(, $package)?);
                 const __DOVETAIL_CAPNP: ::core::option::Option<&'static [::core::primitive::u8]> =
                     $crate::descriptor!(@capnp $($capnp)?);
                 &[$(
-                    $crate::Method::new(
+                    $crate::generated::Method::new(
                         ::core::stringify!($method),
-                        &[$($crate::wire::field!($id, $param, $ty $(, $($attribute),*)?)),*],
+                        &[$($crate::generated::wire::field!($id, $param, $ty $(, $($attribute),*)?)),*],
                     )
                     .of(__DOVETAIL_SERVICE)
                     .placed(__DOVETAIL_CAPNP)
                     .typed(|| $crate::descriptor!(@types $($result $(, $error)?)?)(
-                        $crate::wire::description::fields([$(
-                            $crate::wire::description::FieldType::of::<$ty>(
-                                $crate::wire::field!($id, $param, $ty $(, $($attribute),*)?),
+                        $crate::generated::wire::description::fields([$(
+                            $crate::generated::wire::description::FieldType::of::<$ty>(
+                                $crate::generated::wire::field!($id, $param, $ty $(, $($attribute),*)?),
                             ),
                         )*]),
                     )$(.client_stream::<$sent, $crate::descriptor!(@error $($sent_error)?)>())?
                     $(.server_stream::<$item, $crate::descriptor!(@error $($item_error)?)>())?
                     $(.fresh($fresh))?)
-                    .documented($crate::wire::docs!($($doc),*))
+                    .documented($crate::generated::wire::docs!($($doc),*))
                     $(.client_stream_of(::core::marker::PhantomData::<$sent>))?
                     $(.server_stream_of(::core::marker::PhantomData::<$item>))?
                     $($(.$flag($($value)?))*)?
@@ -84,9 +85,9 @@ macro_rules! descriptor {
     (@capnp $table:literal) => { ::core::option::Option::Some($table) };
     (@package) => { "" };
     (@package $package:literal) => { $package };
-    (@types) => { $crate::MethodTypes::of::<(), $crate::Status> };
-    (@types $result:ty) => { $crate::MethodTypes::of::<$result, $crate::Status> };
-    (@types $result:ty, $error:ty) => { $crate::MethodTypes::of::<$result, $error> };
+    (@types) => { $crate::generated::MethodTypes::of::<(), $crate::Status> };
+    (@types $result:ty) => { $crate::generated::MethodTypes::of::<$result, $crate::Status> };
+    (@types $result:ty, $error:ty) => { $crate::generated::MethodTypes::of::<$result, $error> };
     (@error) => { $crate::Status };
     (@error $error:ty) => { $error };
     (@base) => { ::core::option::Option::None };

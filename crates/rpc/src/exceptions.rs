@@ -86,7 +86,7 @@ pub(crate) fn undeclared_exception(method: &str) -> Status {
 /// `Status(dovetail::Status)` for everything else.
 ///
 /// ```
-/// use dovetail::{exceptions, message, Status};
+/// use dovetail::{Status, exceptions, message};
 ///
 /// #[derive(Clone, Debug, Default, PartialEq)]
 /// pub struct DivideByZero { pub dividend: i64 }
@@ -118,15 +118,15 @@ macro_rules! exceptions {
         $($id:literal $variant:ident $(as $name:literal)?: $ty:ty $([$flag:ident])?,)*
     }) => {
         impl $crate::Exceptions for $type {
-            const FIELDS: &'static [$crate::wire::Field<'static>] =
-                &[$($crate::wire::field!($id, $variant $($name)?, $ty)),*];
+            const FIELDS: &'static [$crate::generated::wire::Field<'static>] =
+                &[$($crate::generated::wire::field!($id, $variant $($name)?, $ty)),*];
 
             fn describe() -> ::std::vec::Vec<
-                $crate::wire::description::FieldType<'static, $crate::wire::description::Named>,
+                $crate::generated::wire::description::FieldType<'static, $crate::generated::wire::description::Named>,
             > {
-                $crate::wire::description::fields([$(
-                    $crate::wire::description::FieldType::of::<$ty>(
-                        $crate::wire::field!($id, $variant $($name)?, $ty),
+                $crate::generated::wire::description::fields([$(
+                    $crate::generated::wire::description::FieldType::of::<$ty>(
+                        $crate::generated::wire::field!($id, $variant $($name)?, $ty),
                     ),
                 )*])
             }
@@ -138,47 +138,47 @@ macro_rules! exceptions {
                 }
             }
 
-            fn write<__W: $crate::wire::Writer + ?Sized>(
+            fn write<__W: $crate::generated::wire::Writer + ?Sized>(
                 &self,
                 writer: &mut __W,
-            ) -> ::core::result::Result<(), $crate::wire::EncodeError> {
+            ) -> ::core::result::Result<(), $crate::generated::wire::EncodeError> {
                 match self {
-                    $(Self::$variant(exception) => $crate::wire::FieldValue::write_field(
+                    $(Self::$variant(exception) => $crate::generated::wire::FieldValue::write_field(
                         exception,
-                        const { &$crate::wire::field!($id, $variant $($name)?, $ty) },
+                        const { &$crate::generated::wire::field!($id, $variant $($name)?, $ty) },
                         writer,
                     ),)*
                     Self::Status(_) => ::core::result::Result::Ok(()),
                 }
             }
 
-            fn write_answer<__W: $crate::wire::Writer + ?Sized>(
+            fn write_answer<__W: $crate::generated::wire::Writer + ?Sized>(
                 &self,
-                places: &[$crate::wire::Field<'_>],
+                places: &[$crate::generated::wire::Field<'_>],
                 writer: &mut __W,
-            ) -> ::core::result::Result<(), $crate::wire::EncodeError> {
+            ) -> ::core::result::Result<(), $crate::generated::wire::EncodeError> {
                 match self {
                     $(Self::$variant(exception) => {
-                        writer.begin_union($crate::wire::place(places, $id))?;
-                        $crate::wire::FieldValue::write_value(exception, writer)?;
+                        writer.begin_union($crate::generated::wire::place(places, $id))?;
+                        $crate::generated::wire::FieldValue::write_value(exception, writer)?;
                     })*
                     Self::Status(_) => writer.begin_union(0)?,
                 }
                 writer.end_struct()
             }
 
-            fn read<'de, __R: $crate::wire::Reader<'de> + ?Sized>(
+            fn read<'de, __R: $crate::generated::wire::Reader<'de> + ?Sized>(
                 id: i32,
                 reader: &mut __R,
-            ) -> ::core::result::Result<Self, $crate::wire::DecodeError> {
+            ) -> ::core::result::Result<Self, $crate::generated::wire::DecodeError> {
                 match id {
                     $($id => {
                         let mut exception = <$ty as ::core::default::Default>::default();
-                        $crate::wire::FieldValue::read_field(&mut exception, reader)?;
+                        $crate::generated::wire::FieldValue::read_field(&mut exception, reader)?;
                         ::core::result::Result::Ok(Self::$variant(exception))
                     })*
                     _ => ::core::result::Result::Err(
-                        $crate::wire::DecodeError::no_such_field(id),
+                        $crate::generated::wire::DecodeError::no_such_field(id),
                     ),
                 }
             }

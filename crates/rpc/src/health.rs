@@ -1,9 +1,10 @@
 //! Health checks as gRPC has them (`grpc/health/v1/health.proto` of github.com/grpc/grpc-proto),
 //! for every wire.
 
-use crate::{
-    Call, Code, Context, HandlerFuture, Items, Service, ServiceDescriptor, Status, descriptor,
-};
+use crate::method::ServiceDescriptor;
+use crate::peer::call::{Call, HandlerFuture};
+use crate::peer::streams::Items;
+use crate::{Code, Context, Service, Status, descriptor};
 use dovetail_wire::{enumeration, message};
 use futures_core::Stream;
 use std::collections::{BTreeMap, HashMap};
@@ -17,7 +18,8 @@ use std::task::{self, Poll, Waker};
 /// none is once the server goes down. Cheap to clone; clones are the same.
 ///
 /// ```
-/// use dovetail::{Health, Server};
+/// use dovetail::Server;
+/// use dovetail::server::Health;
 ///
 /// let health = Health::default();
 /// let server = Server::new().health(&health);

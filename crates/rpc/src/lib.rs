@@ -12,6 +12,7 @@ pub mod admin;
 mod block_on;
 mod buffers;
 pub mod capture;
+pub mod client;
 mod clock;
 #[cfg(feature = "config")]
 pub mod config;
@@ -19,84 +20,112 @@ mod counters;
 mod descriptor;
 mod dispatch;
 mod exceptions;
+#[cfg(feature = "export")]
+pub mod export;
+#[doc(hidden)]
+pub mod generated;
 #[cfg(feature = "grpc")]
 mod grpc;
 mod health;
 pub mod identity;
 mod load_reports;
-mod method;
+pub mod method;
 pub mod names;
 mod observer;
 mod peer;
 mod random;
 pub mod reflection;
-mod server;
+pub mod server;
 pub mod sessions;
 pub mod statistics;
-pub mod throttle;
-#[cfg_attr(not(feature = "tls"), path = "tls/absent.rs")]
-mod tls;
-pub mod trace;
-mod web;
-
-mod client;
-#[cfg(feature = "export")]
-pub mod export;
 #[cfg(feature = "testing")]
 pub mod testing;
+pub mod throttle;
+#[cfg(feature = "tls")]
+pub mod tls;
+#[cfg(not(feature = "tls"))]
+#[path = "tls/absent.rs"]
+mod tls;
+pub mod trace;
 pub mod transport;
+mod web;
 
-pub use client::{Backoff, HedgingPolicy, RetryPolicy, blocking};
+/// Values in bytes: the encodings, their limits, and the traits of an encoding of one's own.
+pub mod encoding {
+    pub use dovetail_wire::{
+        Budget, Codec, Cursor, Decode, DecodeError, DecodeErrorKind, Encode, EncodeError, Encoding,
+        Field, FieldValue, Kind, Limits, NextField, ReadNodes, Reader, Sequence, UnknownValue,
+        Value, Writer, WrittenNodes,
+    };
+}
+
+/// Code of the user's around calls, the same on every wire: `docs/interceptors.md`.
+pub mod intercept {
+    pub use crate::peer::intercept::{
+        CallEnd, CallHead, ClientCall, ClientInterceptor, Decision, DecisionFuture, Direction,
+        Outcome, Response, ServerInterceptor, StreamItem,
+    };
+}
+
+/// Parts for a protocol of one's own between Thrift's transports and the values:
+/// `examples/custom-encoding`.
+pub mod protocol {
+    pub use dovetail_protocol::thrift::{
+        CustomHead, CustomProtocol, Detect, MessageKind, Protocol, ProtocolError, Transport,
+        Wire as ThriftWire,
+    };
+    pub use dovetail_protocol::{Codec, ConnectionLimits, Name};
+}
+
+/// How a call can fail.
+pub mod status {
+    pub use dovetail_protocol::{Code, Execution, Origin, Status};
+}
+
+/// Streams of items in either direction: `docs/code-first.md` and `docs/generated-rust.md`.
+pub mod stream {
+    #[cfg(feature = "async")]
+    pub use crate::peer::streams::{
+        Answer, DescribedNext, DescribedStreams, Sender, Streamed, Upload,
+    };
+    pub use crate::peer::streams::{ItemSink, Items, Receiver, Streaming};
+}
+
+/// Types of values that contracts have and the standard library does not.
+pub mod types {
+    #[cfg(feature = "compact-strings")]
+    pub use dovetail_wire::CompactString;
+    #[cfg(feature = "decimal")]
+    pub use dovetail_wire::Decimal;
+    pub use dovetail_wire::{
+        Any, Array, Bytes, Case, Dynamic, Fixed, Free, LongArray, OrderedFloat, Ref, Required,
+        UnknownFields, Uuid,
+    };
+    #[cfg(feature = "time")]
+    pub use dovetail_wire::{Date, Offset, SignedDuration, Timestamp, TimestampTz};
+
+    /// Moments and spans as protobuf has them, with the range of `int64` for the seconds.
+    #[cfg(feature = "time")]
+    pub mod protobuf {
+        pub use dovetail_wire::protobuf::{Duration, Timestamp};
+    }
+}
+
+pub use address::Address;
+pub use client::blocking;
 #[cfg(feature = "async")]
 pub use client::{Channel, ChannelBuilder};
-
-pub use access_log::AccessLog;
-pub use address::{Address, ParseAddressError};
-pub use counters::Counters;
-pub use dispatch::Router;
-pub use dispatch::functions::Function;
-pub use dispatch::mock::Mock;
 #[cfg(feature = "macros")]
 pub use dovetail_macros::{Exceptions, Message, service};
-pub use dovetail_protocol as protocol;
-pub use dovetail_protocol::dovetail::{Compression, MethodKind};
-pub use dovetail_protocol::http::Cors;
-pub use dovetail_protocol::{Code, Execution, Origin, Status, Wire};
-pub use dovetail_wire as wire;
-#[cfg(feature = "compact-strings")]
-pub use dovetail_wire::CompactString;
-#[cfg(feature = "decimal")]
-pub use dovetail_wire::Decimal;
+pub use dovetail_protocol::{Code, Status, Wire};
 pub use dovetail_wire::{
-    Any, Array, Bytes, Case, Dynamic, Fixed, Free, LongArray, Message, OrderedFloat, Ref, Required,
-    UnknownFields, Uuid, enumeration, extends, family, message, oneof, thrown, union, variants,
+    Message, enumeration, extends, family, message, oneof, thrown, union, variants,
 };
-#[cfg(feature = "time")]
-pub use dovetail_wire::{Date, Offset, SignedDuration, Timestamp, TimestampTz};
 pub use exceptions::Exceptions;
-#[cfg(feature = "grpc")]
-pub use grpc::Keepalive;
-pub use health::Health;
-pub use load_reports::LoadReports;
-pub use method::{Method, MethodTypes, ServiceDescriptor};
-pub use peer::call::{Call, HandlerFuture, Reply};
 pub use peer::context::Context;
-pub use peer::intercept::{
-    CallEnd, CallHead, ClientCall, ClientInterceptor, Decision, DecisionFuture, Direction, Outcome,
-    Response, ServerInterceptor, StreamItem,
-};
 pub use peer::objects::ObjectRef;
-pub use peer::response_headers::ResponseHeaders;
 pub use peer::service::Service;
-#[cfg(feature = "async")]
-pub use peer::streams::{Answer, DescribedNext, DescribedStreams, Sender, Streamed, Upload};
-pub use peer::streams::{ItemSink, Items, Receiver, Streaming};
-pub use reflection::Reflection;
-pub use server::{HalfClosed, Model, Running, Server, ServerLimits};
-#[cfg(feature = "tower")]
-pub use server::{HttpBody, HttpService};
-#[cfg(feature = "tls")]
-pub use tls::{ClientCertificate, ClientTls, Pem, ServerTls, TlsPeer};
+pub use server::{Running, Server};
 
 /// The code in documents is code.
 #[cfg(all(doctest, feature = "async", feature = "macros"))]

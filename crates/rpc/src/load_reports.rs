@@ -1,10 +1,11 @@
 //! The load of a server, as it reports it with its answers over gRPC: ORCA, in the form of
 //! `xds/data/orca/v3/orca_load_report.proto` of github.com/cncf/xds.
 
+use crate::peer::intercept::{CallEnd, CallHead, Decision, ServerInterceptor};
 #[cfg(feature = "grpc")]
-use crate::ResponseHeaders;
+use crate::peer::response_headers::ResponseHeaders;
 use crate::trace::{self, SpanKind};
-use crate::{CallEnd, CallHead, Context, Decision, ServerInterceptor, Status, Wire, clock};
+use crate::{Context, Status, Wire, clock};
 #[cfg(feature = "grpc")]
 use dovetail_balance::LoadReport;
 use dovetail_wire::{Bytes, message, protobuf};
@@ -27,7 +28,8 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// the same.
 ///
 /// ```
-/// use dovetail::{LoadReports, Server};
+/// use dovetail::Server;
+/// use dovetail::server::LoadReports;
 ///
 /// let load = LoadReports::default();
 /// let server = Server::new().load_reports(&load);

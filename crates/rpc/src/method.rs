@@ -1,6 +1,9 @@
+//! The methods of services, for programs that describe or call them without generated code.
+
 use crate::Exceptions;
 use dovetail_protocol::Name;
-use dovetail_protocol::dovetail::{Contract, Description, MethodKind};
+pub use dovetail_protocol::dovetail::MethodKind;
+use dovetail_protocol::dovetail::{Contract, Description};
 use dovetail_wire::description::{
     Definition, FieldType, Named, Signature, StreamTypes, Type, describe, parse,
 };

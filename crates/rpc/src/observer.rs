@@ -1,4 +1,4 @@
-use crate::Counters;
+use crate::counters::Counters;
 use std::time::Duration;
 
 /// A view of a running server, for statistics and administrators. The server may have ended.

@@ -17,9 +17,10 @@
 //! });
 //! ```
 
+use crate::counters::Counters;
 use crate::server::Attended;
 use crate::transport::{MemoryConnector, Polling, memory};
-use crate::{Channel, ChannelBuilder, Counters, Server};
+use crate::{Channel, ChannelBuilder, Server};
 use std::time::Duration;
 use tokio::runtime::Builder;
 use tokio::task::{LocalSet, yield_now};

@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used)]
 
 use dovetail::blocking::Channel;
-use dovetail::{CallHead, Decision, Model, Server, ServerInterceptor, Status, Wire};
+use dovetail::intercept::{CallHead, Decision, ServerInterceptor};
+use dovetail::server::Model;
+use dovetail::{Server, Status, Wire};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -7,10 +7,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use dovetail::blocking::Channel;
-use dovetail::{
-    Address, Call, Context, HandlerFuture, Running, Server, Service, ServiceDescriptor, Status,
-    descriptor,
-};
+use dovetail::method::ServiceDescriptor;
+use dovetail::server::{Call, HandlerFuture};
+use dovetail::{Address, Context, Running, Server, Service, Status, descriptor};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use std::error::Error;
 use std::fs;

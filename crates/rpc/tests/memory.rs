@@ -3,14 +3,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use dovetail::blocking::Channel;
-use dovetail::protocol::thrift::{ClientConnection, ClientOptions};
+use dovetail::method::ServiceDescriptor;
+use dovetail::server::{Call, HandlerFuture, Model};
 use dovetail::sessions::Sessions;
 use dovetail::statistics::Statistics;
 use dovetail::throttle::{Quota, Throttle};
-use dovetail::{
-    Address, Bytes, Call, Context, HandlerFuture, Model, Running, Server, Service,
-    ServiceDescriptor, Status, UnknownFields, descriptor, message,
-};
+use dovetail::types::{Bytes, UnknownFields};
+use dovetail::{Address, Context, Running, Server, Service, Status, descriptor, message};
+use dovetail_protocol::thrift::{ClientConnection, ClientOptions};
 use peak_alloc::PeakAlloc;
 use socket2::{Domain, Socket, Type};
 use std::io::{Read, Write};
@@ -82,7 +82,7 @@ const MIB: usize = 1 << 20;
 /// A message inside THeader of the kind that our own ends do not send.
 #[cfg(feature = "zstd")]
 fn zstd_bomb() -> Vec<u8> {
-    let packed = dovetail::protocol::grpc::compress_zstd(&vec![0; 80 * MIB]).unwrap();
+    let packed = dovetail_protocol::grpc::compress_zstd(&vec![0; 80 * MIB]).unwrap();
     let head = b"\x0f\xff\0\0\0\0\0\x01\0\x01\0\x01\x05\0";
     let length = (head.len() + packed.len()) as u32;
     [&length.to_be_bytes()[..], head, &packed].concat()

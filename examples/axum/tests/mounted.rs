@@ -2,7 +2,8 @@
 #![allow(clippy::expect_used, clippy::unwrap_used)]
 
 use dovetail::protocol::Codec;
-use dovetail::{Bytes, Channel, Code, Running, Wire};
+use dovetail::types::Bytes;
+use dovetail::{Channel, Code, Running, Wire};
 use example_axum::{GreeterClient, Hall, application, start};
 use std::net::SocketAddr;
 use std::process::Command;

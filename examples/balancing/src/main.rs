@@ -11,11 +11,11 @@
 //! answers with its number.
 
 use clap::{Args, Parser};
+use dovetail::client::RetryPolicy;
+use dovetail::method::{Method, ServiceDescriptor};
 use dovetail::names::{HealthCheck, Policy, Registration};
-use dovetail::{
-    Call, Channel, Code, Context, HandlerFuture, LoadReports, Method, RetryPolicy, Server, Service,
-    ServiceDescriptor, Status, Wire, descriptor,
-};
+use dovetail::server::{Call, HandlerFuture, LoadReports};
+use dovetail::{Channel, Code, Context, Server, Service, Status, Wire, descriptor};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::process::ExitCode;

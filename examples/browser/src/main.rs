@@ -7,7 +7,9 @@
 //! The page calls it by Connect, by gRPC-Web and by WebSocket, with and without streams, from any
 //! origin, and there is no proxy and no library: `fetch` and `WebSocket` are enough.
 
-use dovetail::{Cors, Items, Receiver, Server, Status};
+use dovetail::server::Cors;
+use dovetail::stream::{Items, Receiver};
+use dovetail::{Server, Status};
 use std::error::Error;
 
 /// Counts down.

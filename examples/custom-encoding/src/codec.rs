@@ -13,10 +13,11 @@
 //! A struct says nothing about its length before it ends, as nobody counts the fields that are
 //! present. Other forms of CBOR (tags, half precision, text in chunks) are refused, not guessed at.
 
-use dovetail::wire::{
-    Budget, Bytes, Codec, Cursor, DecodeError, DecodeErrorKind, EncodeError, Field, Kind, Limits,
+use dovetail::encoding::{
+    Budget, Codec, Cursor, DecodeError, DecodeErrorKind, EncodeError, Field, Kind, Limits,
     NextField, ReadNodes, Reader, Sequence, UnknownValue, Writer, WrittenNodes,
 };
+use dovetail::types::Bytes;
 use std::borrow::Cow;
 
 /// The encoding. One `static` of it serves all connections.

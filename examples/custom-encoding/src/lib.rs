@@ -1,8 +1,8 @@
 //! An encoding of one's own. Three steps, none of them inside Dovetail:
 //!
 //! 1. [`codec`] turns values into CBOR and back. The types know nothing of it: each has one
-//!    description of itself, which walks past any [`Writer`](dovetail::wire::Writer) and any
-//!    [`Reader`](dovetail::wire::Reader).
+//!    description of itself, which walks past any [`Writer`](dovetail::encoding::Writer) and any
+//!    [`Reader`](dovetail::encoding::Reader).
 //! 2. [`protocol`] says how a message begins, so that a server can tell it from all others.
 //! 3. `Server::protocol(&CborProtocol)` adds it to a server, beside all the wires that are built
 //!    in, and `Channel::builder(…)?.wire(WIRE)` chooses it for a client. `main.rs` does both.
@@ -72,7 +72,7 @@ pub fn walden() -> Book {
         copies: [7, 1 << 40].into(),
         ratings: [("Ralph".to_owned(), 4.5)].into(),
         cover: vec![0x89, b'P', b'N', b'G'].into(),
-        edition: dovetail::Uuid::from_u128(0x9780_1404_3944_9000_0000_0000_0000_0001),
+        edition: dovetail::types::Uuid::from_u128(0x9780_1404_3944_9000_0000_0000_0000_0001),
         lent: true,
         parts: vec![Book {
             title: "Civil Disobedience".to_owned(),

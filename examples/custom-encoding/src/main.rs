@@ -4,10 +4,9 @@
 //! cargo run -p example-custom-encoding
 //! ```
 
-use dovetail::Server;
-use dovetail::Wire;
 use dovetail::blocking::Channel;
-use dovetail::wire::Encoding;
+use dovetail::encoding::Encoding;
+use dovetail::{Server, Wire};
 use example_custom_encoding::Librarian;
 use example_custom_encoding::codec::Cbor;
 use example_custom_encoding::contract::{FindError, LibraryBlockingClient, LibraryServer, NotHere};

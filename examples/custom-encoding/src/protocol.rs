@@ -8,14 +8,14 @@
 //! all there is to detection. A whole message is one item, so any tool for CBOR can show it.
 
 use crate::codec::{ARRAY, Cbor, CborReader, TEXT, UNSIGNED, put_head, put_integer};
-use dovetail::protocol::Name;
-use dovetail::protocol::thrift::{
-    CustomHead, CustomProtocol, Detect, MessageKind, Protocol, ProtocolError, Transport, Wire,
+use dovetail::encoding::{Codec, DecodeError, Kind, Limits, Reader};
+use dovetail::protocol::{
+    CustomHead, CustomProtocol, Detect, MessageKind, Name, Protocol, ProtocolError, ThriftWire,
+    Transport,
 };
-use dovetail::wire::{Codec, DecodeError, Kind, Limits, Reader};
 
 /// The wire that a client chooses. A server detects it, once it knows the protocol.
-pub const WIRE: dovetail::Wire = dovetail::Wire::Thrift(Wire::new(
+pub const WIRE: dovetail::Wire = dovetail::Wire::Thrift(ThriftWire::new(
     Protocol::Custom(&CborProtocol),
     Transport::Framed,
 ));

@@ -1,10 +1,10 @@
 //! Calls over CBOR and over what is built in, on one port.
 #![allow(clippy::unwrap_used)]
 
-use dovetail::Wire;
 use dovetail::blocking::Channel;
-use dovetail::protocol::thrift::{CustomProtocol, MessageKind};
-use dovetail::{Code, Model, Running, Server, Status};
+use dovetail::protocol::{CustomProtocol, MessageKind};
+use dovetail::server::Model;
+use dovetail::{Code, Running, Server, Status, Wire};
 use example_custom_encoding::contract::{
     Book, FindError, LibraryBlockingClient, LibraryServer, NotHere,
 };

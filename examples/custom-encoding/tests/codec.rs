@@ -2,9 +2,10 @@
 //! hands.
 #![allow(clippy::unwrap_used, unsafe_code)]
 
-use dovetail::protocol::thrift::{CustomProtocol, MessageKind};
-use dovetail::wire::{DecodeErrorKind, EncodeError, Encoding, Limits, UnknownValue, Value};
-use dovetail::{Bytes, Ref, UnknownFields, Uuid, message};
+use dovetail::encoding::{DecodeErrorKind, EncodeError, Encoding, Limits, UnknownValue, Value};
+use dovetail::message;
+use dovetail::protocol::{CustomProtocol, MessageKind};
+use dovetail::types::{Bytes, Ref, UnknownFields, Uuid};
 use example_custom_encoding::codec::Cbor;
 use example_custom_encoding::contract::{Book, Shelf};
 use example_custom_encoding::protocol::CborProtocol;

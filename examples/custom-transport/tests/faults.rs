@@ -3,8 +3,9 @@
 #![allow(clippy::unwrap_used)]
 
 use dovetail::blocking::{Channel, ChannelBuilder};
+use dovetail::status::Execution;
 use dovetail::transport::{SocketListener, memory};
-use dovetail::{Code, Execution, Running, Server, Status, Wire};
+use dovetail::{Code, Running, Server, Status, Wire};
 use example_custom_transport::Book;
 use example_custom_transport::contract::{
     AccountBlockingClient, AccountServer, Overdrawn, WithdrawError,

@@ -10,8 +10,9 @@
 //! call starts another.
 
 use dovetail::blocking::Channel;
+use dovetail::server::Model;
 use dovetail::transport::Program;
-use dovetail::{Context, Model, Server, Status};
+use dovetail::{Context, Server, Status};
 use std::error::Error;
 use std::process::ExitCode;
 use std::sync::Arc;

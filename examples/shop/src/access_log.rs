@@ -1,6 +1,7 @@
 //! A line for each call, and a number by which its caller can name it.
 
-use dovetail::{CallEnd, CallHead, Context, Decision, ServerInterceptor, Status};
+use dovetail::intercept::{CallEnd, CallHead, Decision, ServerInterceptor};
+use dovetail::{Context, Status};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Prints each call with its caller and its outcome. It is the outermost interceptor: refused calls

@@ -1,7 +1,8 @@
 //! The handler of orders.
 
 use crate::contract::shop::{FindError, NoSuchOrder, Order, Orders, PlaceError, SoldOut};
-use dovetail::{Context, Items, Status};
+use dovetail::stream::Items;
+use dovetail::{Context, Status};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 

@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 use contract::shop::{OrdersBlockingClient, PlaceError};
-use dovetail::{ClientTls, Code, blocking};
+use dovetail::tls::ClientTls;
+use dovetail::{Code, blocking};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};

@@ -2,8 +2,11 @@
 
 use crate::connector::{Connector, Kind};
 use crate::{Contract, Failure};
+use dovetail::method::ServiceDescriptor;
 use dovetail::protocol::ConnectionLimits;
-use dovetail::{Compression, Server, ServerLimits, ServiceDescriptor, Wire};
+use dovetail::server::ServerLimits;
+use dovetail::transport::Compression;
+use dovetail::{Server, Wire};
 use std::error::Error;
 use std::fmt::Write as _;
 use std::fs;

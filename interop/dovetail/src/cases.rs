@@ -7,7 +7,8 @@ use crate::interop::{
     NotFound, Refused, Wide,
 };
 use crate::values::*;
-use dovetail::{Bytes, Code, Status};
+use dovetail::types::Bytes;
+use dovetail::{Code, Status};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::thread;

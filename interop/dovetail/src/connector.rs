@@ -7,9 +7,10 @@ use crate::interop::{
 use crate::neovim::{EditorBlockingClient, EditorClient};
 use crate::places::{PlacesBlockingClient, PlacesClient};
 use crate::uuids::{UuidServiceBlockingClient, UuidServiceClient};
+use dovetail::encoding::Limits;
 use dovetail::protocol::ConnectionLimits;
-use dovetail::wire::Limits;
-use dovetail::{Channel, ChannelBuilder, ClientTls, Status, Wire, blocking};
+use dovetail::tls::ClientTls;
+use dovetail::{Channel, ChannelBuilder, Status, Wire, blocking};
 use std::time::Duration;
 use tokio::runtime::{Handle, Runtime};
 

@@ -1,7 +1,8 @@
 //! `uuid.thrift` and the second service of `interop.thrift`, in Rust: what the server answers.
 //! Peers with code of those files call services that no IDL has made.
 
-use dovetail::{Message, Status, Uuid};
+use dovetail::types::Uuid;
+use dovetail::{Message, Status};
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Clone, Debug, Default, PartialEq, Message)]

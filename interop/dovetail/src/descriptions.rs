@@ -1,7 +1,7 @@
 //! Both ends of a call can be generated or read a contract at run time: they describe methods
 //! alike.
 
-use dovetail::ServiceDescriptor;
+use dovetail::method::ServiceDescriptor;
 use dovetail_dynamic::Contract;
 use dovetail_idl::MemoryLoader;
 

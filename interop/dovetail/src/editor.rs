@@ -4,7 +4,8 @@
 use crate::case::{Case, Failure, Outcome, case, check, fail, pass};
 use crate::connector::{Connector, Kind, ask};
 use crate::neovim::{Editor, EditorClient, Host, HostServer, MoveError, Point, Refused};
-use dovetail::{Code, Context, Dynamic, Server, Status};
+use dovetail::types::Dynamic;
+use dovetail::{Code, Context, Server, Status};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;

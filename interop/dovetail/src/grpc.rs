@@ -9,7 +9,8 @@ use crate::google::protobuf::Empty;
 use crate::mapped::{
     CountError, CountStreamError, FailError, Mapped, MappedClient, Missing, Pair, Refused,
 };
-use dovetail::{Channel, ChannelBuilder, Code, Context, Items, Receiver, Status};
+use dovetail::stream::{Items, Receiver};
+use dovetail::{Channel, ChannelBuilder, Code, Context, Status};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -189,7 +190,7 @@ fn blob(size: i64) -> Blob {
 }
 
 /// The bytes that all peers make, as cases.py has them.
-fn pattern(count: i64) -> dovetail::Bytes {
+fn pattern(count: i64) -> dovetail::types::Bytes {
     let bytes: Vec<u8> = (0..count).map(|number| (number % 251) as u8).collect();
     bytes.into()
 }
@@ -491,7 +492,7 @@ async fn mapped_exceptions(channel: Channel) -> Outcome {
 /// Reads the items to their end, and returns them with the error, if there is one.
 async fn ends<T, E>(mut items: Receiver<T, E>) -> (Vec<T>, Option<E>)
 where
-    T: dovetail::wire::FieldValue,
+    T: dovetail::encoding::FieldValue,
     E: dovetail::Exceptions,
 {
     let mut got = Vec::new();

@@ -6,7 +6,8 @@ use crate::interop::{
 };
 use crate::shared::Origin;
 use crate::values::{self, Book};
-use dovetail::{Bytes, Code, Context, Status};
+use dovetail::types::Bytes;
+use dovetail::{Code, Context, Status};
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;

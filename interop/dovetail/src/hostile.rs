@@ -1,7 +1,10 @@
 //! hostile.thrift: the server that interop/hostile attacks.
 
 use crate::targets::{Entry, Link, Target};
-use dovetail::{Bytes, Context, Dynamic, Receiver, Ref, ServerLimits, Status};
+use dovetail::server::ServerLimits;
+use dovetail::stream::Receiver;
+use dovetail::types::{Bytes, Dynamic, Ref};
+use dovetail::{Context, Status};
 use std::future::pending;
 use std::time::Duration;
 

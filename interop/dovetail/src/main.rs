@@ -37,8 +37,11 @@ dovetail::include_contract!("uuid");
 
 use case::{Case, Failure};
 use connector::{Connector, Kind};
+use dovetail::method::ServiceDescriptor;
 use dovetail::protocol::ConnectionLimits;
-use dovetail::{Health, Model, Reflection, Server, ServerLimits, ServiceDescriptor, Wire};
+use dovetail::reflection::Reflection;
+use dovetail::server::{Health, Model, ServerLimits};
+use dovetail::{Server, Wire};
 use serde_json::{Value, json};
 use std::error::Error;
 use std::io::Read;

@@ -6,7 +6,9 @@ use crate::things::{
     Counter, CounterObject, Counters, CountersBlockingClient, CountersClient, Listener,
     ListenerObject, OpenError, Pair, Refused,
 };
-use dovetail::{Code, Context, Execution, Items, Receiver, Status};
+use dovetail::status::Execution;
+use dovetail::stream::{Items, Receiver};
+use dovetail::{Code, Context, Status};
 use std::error::Error;
 use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
 use tokio::runtime;

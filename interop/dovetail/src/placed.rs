@@ -7,7 +7,8 @@ use crate::places::{
     Base, CounterObject, Everything, EverythingShape, EverythingWhich, FULL, Named, Places,
     PlacesDivideResults, Point, Total,
 };
-use dovetail::{Bytes, Code, Context, Status};
+use dovetail::types::Bytes;
+use dovetail::{Code, Context, Status};
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

@@ -7,7 +7,9 @@ use crate::flows::{
     Stopped, Streams, StreamsBlockingClient, StreamsClient, StreamsServer, SumError, SumSinkError,
 };
 use crate::values::pattern;
-use dovetail::{Bytes, Code, Context, Items, Receiver, Server, Status, UnknownFields};
+use dovetail::stream::{Items, Receiver};
+use dovetail::types::{Bytes, UnknownFields};
+use dovetail::{Code, Context, Server, Status};
 use dovetail_wire::UnknownValue;
 use std::error::Error;
 use std::fmt::Debug;

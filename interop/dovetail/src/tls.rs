@@ -1,6 +1,6 @@
 //! Both ends of a pair that speaks over TLS show a certificate, and trust the same root.
 
-use dovetail::{ClientCertificate, ClientTls, ServerTls};
+use dovetail::tls::{ClientCertificate, ClientTls, ServerTls};
 use std::error::Error;
 use std::path::PathBuf;
 

@@ -4,7 +4,7 @@
 use crate::case::{Case, Outcome, case, check, pass};
 use crate::connector::{Connector, ask};
 use crate::uuids::Uuids;
-use dovetail::Uuid;
+use dovetail::types::Uuid;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Nil, one with a different byte in each place, and all ones.

@@ -5,7 +5,7 @@ use crate::interop::{
     Empty, Everything, Key, Keyed, NESTED_FULL, Nested, Newer, Presence, Tree, WIDE_FULL, Wide,
 };
 use crate::shared::{Origin, Weight};
-use dovetail::Bytes;
+use dovetail::types::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The type of `Nested.book`.

@@ -12,7 +12,8 @@ use crate::tables::{forever, table};
 use crate::tls::ClientOptions;
 use crate::values::{arguments, arguments_in_text, duration};
 use clap::{Args, ValueEnum};
-use dovetail::{Code, Execution, Origin, Status, Wire};
+use dovetail::status::{Execution, Origin};
+use dovetail::{Code, Status, Wire};
 use dovetail_dynamic::{
     Contract, Reply, Struct, UnknownText, closest, to_json, to_text, type_name,
 };

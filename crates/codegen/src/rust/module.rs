@@ -90,7 +90,8 @@ impl<'a> Module<'a> {
             "BTreeMap" | "BTreeSet" | "HashMap" | "HashSet" => "::std::collections",
             "Arc" | "LazyLock" => "::std::sync",
             "Future" => "::std::future",
-            _ => &self.cx.options.crate_path,
+            "Context" | "ObjectRef" | "Service" | "Status" => &self.cx.options.crate_path,
+            _ => &self.runtime("generated"),
         };
         let prelude = matches!(
             name,
@@ -126,7 +127,11 @@ impl<'a> Module<'a> {
 
     pub(super) fn imports(&self, indent: usize) -> String {
         let mut text = Text::indented(indent);
-        for (path, names) in &*self.imports.borrow() {
+        let imports = self.imports.borrow();
+        let mut sorted: Vec<_> = imports.iter().collect();
+        // As rustfmt sorts them: a module comes before the names beside it.
+        sorted.sort_by_key(|(path, _)| format!("{path}::~"));
+        for (path, names) in sorted {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             let line = match names.as_slice() {
                 [only] => format!("use {path}::{only};"),
@@ -249,12 +254,12 @@ impl<'a> Module<'a> {
                 map
             }
             Type::Timestamp { offset: false } if self.is_protobuf() => {
-                self.runtime("wire::protobuf::Timestamp")
+                self.runtime("types::protobuf::Timestamp")
             }
             Type::Timestamp { offset: false } => name("Timestamp"),
             Type::Timestamp { offset: true } => name("TimestampTz"),
             Type::Date => name("Date"),
-            Type::Duration if self.is_protobuf() => self.runtime("wire::protobuf::Duration"),
+            Type::Duration if self.is_protobuf() => self.runtime("types::protobuf::Duration"),
             Type::Duration => name("SignedDuration"),
             Type::Decimal => name("Decimal"),
             Type::Any => name("Any"),

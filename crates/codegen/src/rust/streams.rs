@@ -82,7 +82,7 @@ impl Module<'_> {
         side: Side,
     ) -> String {
         let path = |name: &str| match side {
-            Side::Async => self.runtime(name),
+            Side::Async => self.runtime(&format!("stream::{name}")),
             Side::Blocking => self.runtime(&format!("blocking::{name}")),
         };
         let value = match &method.server_stream {

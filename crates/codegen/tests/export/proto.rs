@@ -1,5 +1,5 @@
 use crate::{Below, contracts, read, texts, written};
-use dovetail::wire::Encoding;
+use dovetail::encoding::Encoding;
 use dovetail_codegen::proto::{Style, write, write_in};
 use dovetail_dynamic::{Contract, Plausible, Typed, TypedSlot, Value, to_json};
 use dovetail_idl::{MemoryLoader, compile};

@@ -39,7 +39,7 @@ impl Service {
             #handler
             #table
             #server
-            #root::if_async! { #client }
+            #root::generated::if_async! { #client }
             #blocking
             #object
         }
@@ -118,7 +118,7 @@ impl Service {
         let (lines, passes) = (lines(&self.attributes), self.passes());
         let docs = format!("The methods of [`{}`].", plain(ident));
         quote! {
-            #root::descriptor!(#[doc = #docs] #[allow(dead_code)] #vis static #descriptor = #name #extends, docs [#(#lines),*] #passes { #(#rows)* });
+            #root::generated::descriptor!(#[doc = #docs] #[allow(dead_code)] #vis static #descriptor = #name #extends, docs [#(#lines),*] #passes { #(#rows)* });
         }
     }
 
@@ -154,7 +154,7 @@ impl Service {
                 }
 
                 #[doc(hidden)]
-                #vis fn dispatch<'a>(handler: &'a __Handler, method: usize, call: #root::Call) -> #root::HandlerFuture<'a> {
+                #vis fn dispatch<'a>(handler: &'a __Handler, method: usize, call: #root::generated::Call) -> #root::generated::HandlerFuture<'a> {
                     let _ = handler;
                     match method.checked_sub(const { #first }) {
                         #(#arms)*
@@ -170,12 +170,12 @@ impl Service {
                 }
             }
 
-            impl<__Handler: #ident> #root::Service for #server<__Handler> {
-                fn descriptor(&self) -> &'static #root::ServiceDescriptor {
+            impl<__Handler: #ident> #root::generated::Service for #server<__Handler> {
+                fn descriptor(&self) -> &'static #root::generated::ServiceDescriptor {
                     &#descriptor
                 }
 
-                fn call<'a>(&'a self, method: usize, call: #root::Call) -> #root::HandlerFuture<'a> {
+                fn call<'a>(&'a self, method: usize, call: #root::generated::Call) -> #root::generated::HandlerFuture<'a> {
                     Self::dispatch(&self.0, method, call)
                 }
             }
@@ -186,7 +186,7 @@ impl Service {
         let Service { root, vis, .. } = self;
         let allow = allow();
         let (suffix, module, docs) = match side {
-            Side::Async => ("Client", quote!(#root), ""),
+            Side::Async => ("Client", quote!(#root::generated), ""),
             Side::Blocking => (
                 "BlockingClient",
                 quote!(#root::blocking),
@@ -264,7 +264,7 @@ impl Service {
             let docs = format!("Calls [`{ident}`](Self::{ident}), and gives the object before it is returned.");
             quote! {
                 #[doc = #docs]
-                #vis #keyword fn #name(&self, #(#params),*) -> ::core::result::Result<#ty, #root::Status> {
+                #vis #keyword fn #name(&self, #(#params),*) -> ::core::result::Result<#ty, #root::generated::Status> {
                     self.channel.pipelined::<_, _, #error>(&#descriptor.methods[#index], (#(#sent,)*)) #wait
                 }
             }
@@ -333,10 +333,10 @@ fn defaults(method: &Method, root: &Path) -> Option<TokenStream> {
     } in &method.params
     {
         let Some(default) = default else { continue };
-        fields.push(quote!(#root::wire::field!(#id, #name, #ty)));
+        fields.push(quote!(#root::generated::wire::field!(#id, #name, #ty)));
         values.push(quote!(&{ let value: #ty = #default; value }));
     }
-    let fresh = quote!(#root::wire::description::fresh_params);
+    let fresh = quote!(#root::generated::wire::description::fresh_params);
     (!fields.is_empty()).then(|| quote!(= || #fresh(&[#(#fields),*], &(#(#values,)*))))
 }
 
@@ -407,9 +407,9 @@ fn client_result(method: &Method, root: &Path, module: &TokenStream) -> TokenStr
         }) => {
             let sink = match sink {
                 Some(sink) => quote!(#sink),
-                None => quote!(#root::Status),
+                None => quote!(#root::generated::Status),
             };
-            quote!(::core::result::Result<#module::Upload<#item, #answer, #sink, #error>, #root::Status>)
+            quote!(::core::result::Result<#module::Upload<#item, #answer, #sink, #error>, #root::generated::Status>)
         }
     }
 }

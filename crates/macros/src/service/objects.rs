@@ -34,13 +34,13 @@ impl Service {
         );
         self.is_object.then(|| {
             quote! {
-                #root::object!(#[doc = #docs] #vis struct #object of #descriptor);
+                #root::generated::object!(#[doc = #docs] #vis struct #object of #descriptor);
 
                 #allow
                 impl #object {
                     /// An object whose calls this handler answers.
                     #vis fn new(handler: impl #ident) -> Self {
-                        Self::from(#root::ObjectRef::new(#server::new(handler)))
+                        Self::from(#root::generated::ObjectRef::new(#server::new(handler)))
                     }
 
                     /// Calls it and waits for its answers, where it came to a blocking client.
@@ -49,7 +49,7 @@ impl Service {
                     }
                 }
 
-                #root::if_async! {
+                #root::generated::if_async! {
                     #allow
                     impl #object {
                         /// Calls it.

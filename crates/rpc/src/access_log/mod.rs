@@ -22,7 +22,8 @@ use std::time::Duration;
 /// what is left.
 ///
 /// ```
-/// use dovetail::{AccessLog, Server};
+/// use dovetail::Server;
+/// use dovetail::server::AccessLog;
 /// use std::time::Duration;
 ///
 /// # fn run() -> std::io::Result<()> {

@@ -2,13 +2,12 @@
 
 use crate::capture::Recorder;
 use crate::identity::Principal;
+use crate::method::ServiceDescriptor;
 use crate::peer::context::Caller;
+use crate::peer::intercept::{CallEnd, CallHead, Decision, Outcome, ServerInterceptor};
 use crate::peer::stop::Stop;
 use crate::trace::{Recent, Span, SpanRecorder};
-use crate::{
-    CallEnd, CallHead, Context, Decision, Outcome, ServerInterceptor, ServiceDescriptor, Status,
-    Wire, clock,
-};
+use crate::{Context, Status, Wire, clock};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

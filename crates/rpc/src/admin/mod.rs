@@ -12,12 +12,14 @@ mod service;
 pub(crate) use messages::ADMIN;
 pub(crate) use messages::Reloaded;
 
+use crate::Status;
 use crate::capture::{CaptureFilter, Recorder};
 use crate::observer::Observer;
+use crate::peer::intercept::ServerInterceptor;
+use crate::peer::streams::Items;
 use crate::statistics::{self, Statistics};
 use crate::throttle::Refusals;
 use crate::web::Page;
-use crate::{Items, ServerInterceptor, Status};
 use calls::{Calls, Watch};
 use dovetail_protocol::http::Response;
 use dovetail_wire::Bytes;

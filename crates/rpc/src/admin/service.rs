@@ -7,13 +7,14 @@ use super::messages::{
 };
 use super::{Admin, Configuration};
 use crate::capture::CaptureFilter;
+use crate::method::ServiceDescriptor;
 use crate::names::{self, ChannelStatus, Health, State};
 use crate::observer::Watched;
+use crate::peer::call::{Call, HandlerFuture};
+use crate::peer::intercept::Outcome;
 use crate::statistics::MethodStatistics;
 use crate::trace::Span;
-use crate::{
-    Call, Code, Context, HandlerFuture, Outcome, Service, ServiceDescriptor, Status, clock,
-};
+use crate::{Code, Context, Service, Status, clock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Rows of one answer.

@@ -1,6 +1,7 @@
 use super::CaptureFilter;
 use crate::admin::ADMIN;
-use crate::{Channel, Code, Receiver, Status};
+use crate::peer::streams::Receiver;
+use crate::{Channel, Code, Status};
 use dovetail_wire::Bytes;
 
 /// Has an administration capture calls of its server. The items that come are the parts of the

@@ -1,5 +1,5 @@
-use crate::peer::intercept::Scope;
-use crate::{CallEnd, CallHead, Code, Outcome, Status};
+use crate::peer::intercept::{CallEnd, CallHead, Outcome, Scope};
+use crate::{Code, Status};
 use dovetail_wire::message;
 use std::time::Duration;
 

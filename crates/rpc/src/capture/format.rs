@@ -1,7 +1,7 @@
 //! The file of a capture; `docs/spec/capture.md` has the format.
 
 use super::CaptureFilter;
-use crate::Direction;
+use crate::peer::intercept::Direction;
 use crate::reflection::ServiceDescription;
 use dovetail_protocol::grpc::{compress_zstd, decompress_zstd};
 use dovetail_wire::{Bytes, Message, Value, message, tagged};
@@ -68,7 +68,7 @@ pub struct CapturedCall {
     pub headers: Vec<CapturedHeader>,
     /// The time that it had until its deadline, in microseconds.
     pub deadline: Option<i64>,
-    /// The encoding of the parameters, by the name of [`Encoding`](crate::wire::Encoding).
+    /// The encoding of the parameters, by the name of [`Encoding`](crate::encoding::Encoding).
     pub encoding: String,
     /// The parameters as they came, decompressed.
     pub parameters: Bytes,

@@ -1,8 +1,10 @@
 use super::filter::Filter;
 use super::queue::Queue;
 use super::{CaptureFilter, Recording};
+use crate::method::ServiceDescriptor;
+use crate::peer::intercept::CallHead;
 use crate::reflection::describe;
-use crate::{CallHead, Code, ServiceDescriptor, Status};
+use crate::{Code, Status};
 use arc_swap::ArcSwapOption;
 use dovetail_wire::Bytes;
 use futures_core::Stream;

@@ -1,8 +1,9 @@
 use super::format::{CapturedCall, CapturedHeader, CapturedItem, encoded};
 use super::queue::Queue;
+use crate::peer::intercept::{CallEnd, CallHead, Direction, Outcome};
 use crate::peer::record::{Record, Tagged};
 use crate::sessions::HEADER;
-use crate::{CallEnd, CallHead, Context, Direction, Outcome, clock};
+use crate::{Context, clock};
 use dovetail_wire::Bytes;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;

@@ -13,6 +13,7 @@ use super::servers::{CHECK, Finding, Named, Question, Server, Servers};
 use super::task::connect;
 use super::{by_name, typed};
 use crate::dispatch::{Local, Router};
+use crate::method::{Method, ServiceDescriptor};
 use crate::names::{BackendStatus, Resolver, resolver};
 use crate::peer::answer::{self, Answered, decode, decode_into, read_objects};
 use crate::peer::link::Link;
@@ -23,9 +24,8 @@ use crate::peer::streams::{
     Answer, DescribedStreams, NativeCall, Sender, StreamCall, Streamed, Upload,
 };
 use crate::peer::table::Usable;
-use crate::{
-    Address, Code, Exceptions, Execution, Method, Service, ServiceDescriptor, Status, Wire,
-};
+use crate::{Address, Code, Exceptions, Service, Status, Wire};
+use dovetail_protocol::Execution;
 use dovetail_wire::{Decode, Encode, FieldValue, WriteParams};
 use std::fmt;
 use std::future::{pending, poll_fn};
@@ -137,7 +137,7 @@ impl Channel {
     }
 
     /// A channel to a service of this process, with no wire between: its handlers run where they
-    /// are called. For tests, with a [`Mock`](crate::Mock) too. It has no streams.
+    /// are called. For tests, with a [`Mock`](crate::server::Mock) too. It has no streams.
     pub fn in_process(service: impl Service) -> Self {
         Channel {
             shared: Arc::new(Shared::Local(Arc::new(service))),
@@ -188,7 +188,10 @@ impl Channel {
     /// gRPC-Web and Connect: those of the last call which has an answer.
     #[cfg(feature = "grpc")]
     #[must_use]
-    pub fn with_response_headers(&self, said: &crate::ResponseHeaders) -> Self {
+    pub fn with_response_headers(
+        &self,
+        said: &crate::peer::response_headers::ResponseHeaders,
+    ) -> Self {
         self.with(|options| options.said = Some(said.clone()))
     }
 
@@ -287,8 +290,8 @@ impl Channel {
         self.in_time(call, false).await.map(drop)
     }
 
-    /// Calls a method that answers with a stream: a [`Receiver`](crate::Receiver), or a result and
-    /// one.
+    /// Calls a method that answers with a stream: a [`Receiver`](crate::stream::Receiver), or a
+    /// result and one.
     pub async fn stream<P: WriteParams, O: Streamed, E: Exceptions>(
         &self,
         method: &'static Method,
@@ -588,7 +591,7 @@ impl ChannelBuilder {
     /// that wait fail with `UNAVAILABLE`. Default: not at all, but for the time that a call may
     /// take.
     #[cfg(feature = "grpc")]
-    pub fn keepalive(mut self, keepalive: crate::Keepalive) -> Self {
+    pub fn keepalive(mut self, keepalive: crate::grpc::Keepalive) -> Self {
         self.options.keepalive = Some(keepalive);
         self
     }
@@ -705,7 +708,7 @@ impl Link {
 }
 
 /// Waits no longer than this. A caller without a runtime, as handlers under
-/// [`Model::ThreadPerConnection`](crate::Model) are, borrows a clock.
+/// [`Model::ThreadPerConnection`](crate::server::Model) are, borrows a clock.
 pub(super) async fn in_time<F: Future>(limit: Duration, future: F) -> Result<F::Output, Elapsed> {
     let borrowed = match Handle::try_current() {
         Ok(_) => None,

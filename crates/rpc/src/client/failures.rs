@@ -1,6 +1,7 @@
 //! The statuses of calls that fail because of the connection, or the time.
 
-use crate::{Code, Execution, Status};
+use crate::{Code, Status};
+use dovetail_protocol::Execution;
 use std::time::Duration;
 
 /// The connection ended while calls were waiting.

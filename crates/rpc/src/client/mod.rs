@@ -35,7 +35,9 @@ pub use channel::{Channel, ChannelBuilder};
 pub(crate) use security::Security;
 
 use crate::dispatch::functions::Spelling;
-use crate::{Code, Execution, MethodTypes, Status, Wire};
+use crate::method::MethodTypes;
+use crate::{Code, Status, Wire};
+use dovetail_protocol::Execution;
 use dovetail_wire::{Field, FieldValue, WriteParams};
 use std::borrow::Cow;
 

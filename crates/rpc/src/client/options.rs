@@ -27,10 +27,10 @@ pub(crate) struct Options {
     #[cfg(feature = "grpc")]
     pub(crate) coding: Option<dovetail_protocol::grpc::Coding>,
     #[cfg(feature = "grpc")]
-    pub(crate) keepalive: Option<crate::Keepalive>,
+    pub(crate) keepalive: Option<crate::grpc::Keepalive>,
     /// The place for the headers and trailers of answers.
     #[cfg(feature = "grpc")]
-    pub(crate) said: Option<crate::ResponseHeaders>,
+    pub(crate) said: Option<crate::peer::response_headers::ResponseHeaders>,
     pub(crate) timeout: Duration,
     /// The time of calls with streams, as a whole.
     pub(crate) stream_timeout: Option<Duration>,
@@ -163,7 +163,7 @@ impl Options {
     pub(super) fn callee<'a>(
         &'a self,
         name: &'a str,
-        method: Option<&'static crate::Method>,
+        method: Option<&'static crate::method::Method>,
     ) -> Callee<'a> {
         Callee {
             name,
@@ -421,7 +421,10 @@ macro_rules! settings {
 
         /// Puts an interceptor around all calls of the channel, and of the channels that are made
         /// from it.
-        pub fn intercept(mut self, interceptor: impl crate::ClientInterceptor) -> Self {
+        pub fn intercept(
+            mut self,
+            interceptor: impl crate::peer::intercept::ClientInterceptor,
+        ) -> Self {
             let interceptor = std::sync::Arc::new(interceptor);
             self.options.interceptors.add(interceptor);
             self
@@ -432,7 +435,7 @@ macro_rules! settings {
         pub fn intercept_at(
             mut self,
             place: &str,
-            interceptor: impl crate::ClientInterceptor,
+            interceptor: impl crate::peer::intercept::ClientInterceptor,
         ) -> Self {
             let interceptor = std::sync::Arc::new(interceptor);
             self.options.interceptors.add_at(place, interceptor);
@@ -525,21 +528,21 @@ macro_rules! settings {
 
         /// Has calls of idempotent methods tried again as a policy says. Default: once, after
         /// `UNAVAILABLE`.
-        pub fn retry(mut self, policy: crate::RetryPolicy) -> Self {
+        pub fn retry(mut self, policy: crate::client::RetryPolicy) -> Self {
             self.options.policies.idempotent = Some(std::sync::Arc::new(policy));
             self
         }
 
         /// Has all calls of a service, `"shop.v1.Orders"`, or of a method,
         /// `"shop.v1.Orders/place"`, tried again as a policy says.
-        pub fn retry_at(mut self, place: &str, policy: crate::RetryPolicy) -> Self {
+        pub fn retry_at(mut self, place: &str, policy: crate::client::RetryPolicy) -> Self {
             let retry = Some(policy);
             self.options.policies.change(place, |at| at.retry = retry);
             self
         }
 
         /// Has calls of a service or a method sent to several servers at a time, as a policy says.
-        pub fn hedge_at(mut self, place: &str, policy: crate::HedgingPolicy) -> Self {
+        pub fn hedge_at(mut self, place: &str, policy: crate::client::HedgingPolicy) -> Self {
             let hedging = Some(policy);
             self.options
                 .policies
@@ -576,7 +579,7 @@ macro_rules! settings {
         }
 
         /// How long to leave a server alone that could not be reached.
-        pub fn backoff(mut self, backoff: crate::Backoff) -> Self {
+        pub fn backoff(mut self, backoff: crate::client::Backoff) -> Self {
             self.options.backoff = backoff;
             self
         }
@@ -597,7 +600,10 @@ macro_rules! settings {
         /// Compresses the calls and items that are sent, on Dovetail's own wire, once the server
         /// has said that it can decompress them. Over THeader the wire says it:
         /// `"binary+header:zstd"`. Default: not at all.
-        pub fn compression(mut self, compression: crate::Compression) -> Self {
+        pub fn compression(
+            mut self,
+            compression: dovetail_protocol::dovetail::Compression,
+        ) -> Self {
             self.options.compression = Some(compression);
             self
         }
@@ -617,10 +623,10 @@ macro_rules! settings {
         }
 
         /// Connects over TLS, with these settings. Default: not at all, and to `tls://…` with
-        /// [`ClientTls::system`](crate::ClientTls::system). A channel over TLS does not move to
-        /// shared memory.
+        /// [`ClientTls::system`](crate::tls::ClientTls::system). A channel over TLS does not move
+        /// to shared memory.
         #[cfg(feature = "tls")]
-        pub fn tls(mut self, tls: &crate::ClientTls) -> Self {
+        pub fn tls(mut self, tls: &crate::tls::ClientTls) -> Self {
             self.options.security = crate::client::Security::Tls(tls.clone());
             self
         }

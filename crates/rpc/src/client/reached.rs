@@ -1,6 +1,7 @@
 //! The channels to the callers of handlers, and to objects.
 
-use crate::{Context, ObjectRef, ServiceDescriptor, Status};
+use crate::method::ServiceDescriptor;
+use crate::{Context, ObjectRef, Status};
 
 impl Context {
     /// A channel to the caller, on the connection by which it calls: for the services that it

@@ -1,4 +1,4 @@
-//! The table of limits; see [`ServerLimits`](crate::ServerLimits).
+//! The table of limits; see [`ServerLimits`](crate::server::ServerLimits).
 
 use super::keys::{Key, Section, Set};
 use super::settings::Settings;

@@ -1,10 +1,11 @@
 //! Interceptors that a reload replaces while calls run.
 
 use crate::identity::{Authentication, Credentials, Identify, Principal};
-use crate::{
-    CallEnd, CallHead, Context, Decision, DecisionFuture, ServerInterceptor, ServiceDescriptor,
-    Status, StreamItem,
+use crate::method::ServiceDescriptor;
+use crate::peer::intercept::{
+    CallEnd, CallHead, Decision, DecisionFuture, ServerInterceptor, StreamItem,
 };
+use crate::{Context, Status};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 /// An interceptor that can be replaced. Clones are the same.

@@ -18,17 +18,23 @@ pub use document::ConfigError;
 pub use page::{reference, schema};
 pub use watch::Watch;
 
+use crate::access_log::AccessLog;
 use crate::admin::Admin;
+use crate::client::RetryPolicy;
+use crate::health::Health;
 use crate::identity::{Authentication, Bearer, Permissions};
+use crate::load_reports::LoadReports;
 use crate::names::{Outliers, Subset};
-use crate::protocol::http::Cors;
+use crate::peer::intercept::ServerInterceptor;
+use crate::reflection::Reflection;
+use crate::server::Model;
 use crate::throttle::{Refusals, Throttle};
-use crate::{
-    AccessLog, Address, ChannelBuilder, ClientTls, Compression, Health, LoadReports, Model,
-    Reflection, RetryPolicy, Server, ServerInterceptor, ServerTls, blocking,
-};
+use crate::tls::{ClientTls, ServerTls};
+use crate::{Address, ChannelBuilder, Server, blocking};
 use channels::ChannelSettings;
 use document::{Problem, Span};
+use dovetail_protocol::dovetail::Compression;
+use dovetail_protocol::http::Cors;
 use keys::{Reader, Section};
 use live::Live;
 use parts::{Maker, Parts};

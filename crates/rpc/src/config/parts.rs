@@ -6,7 +6,7 @@ use super::quotas::{self, QuotaSettings};
 use super::settings::{Authenticated, Jwt, Permitted, Processes, Settings};
 use crate::identity::{self, Authentication, Certificates, JwtKeys, Permissions, Tokens};
 use crate::throttle::Throttle;
-use crate::{ClientCertificate, ServerTls};
+use crate::tls::{ClientCertificate, ServerTls};
 use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};

@@ -2,7 +2,8 @@
 
 use super::keys::{Key, Section, Set};
 use super::registration::Registered;
-use crate::{Address, ServerLimits};
+use crate::Address;
+use crate::server::ServerLimits;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;

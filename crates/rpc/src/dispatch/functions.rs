@@ -1,8 +1,8 @@
 //! Functions that are served by name, without a contract.
 
-use crate::{
-    Call, Exceptions, HandlerFuture, Method, MethodTypes, Service, ServiceDescriptor, Status,
-};
+use crate::method::{Method, MethodTypes, ServiceDescriptor};
+use crate::peer::call::{Call, HandlerFuture};
+use crate::{Exceptions, Service, Status};
 use dovetail_wire::{Field, FieldValue, Params, ReadParams};
 use std::borrow::Cow;
 use std::marker::PhantomData;

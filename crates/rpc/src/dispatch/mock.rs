@@ -1,10 +1,14 @@
 use crate::dispatch::functions::{Function, FunctionAnswer, erased};
-use crate::{Call, Code, HandlerFuture, Service, ServiceDescriptor, Status};
+use crate::method::ServiceDescriptor;
+use crate::peer::call::{Call, HandlerFuture};
+use crate::{Code, Service, Status};
 
 /// A service whose methods are closures: for tests of what calls it.
 ///
 /// ```
-/// use dovetail::{Mock, Status, blocking::Channel, descriptor};
+/// use dovetail::blocking::Channel;
+/// use dovetail::server::Mock;
+/// use dovetail::{Status, descriptor};
 ///
 /// descriptor!(static STORE = "Store" {
 ///     get(1 key: String) -> i64;

@@ -1,10 +1,12 @@
 use super::{Dispatcher, Routes};
 use crate::counters::SharedCounters;
 use crate::dispatch::functions::{Bound, Function};
-use crate::peer::intercept::Interceptors;
+use crate::health::Health;
+use crate::method::ServiceDescriptor;
+use crate::peer::intercept::{Interceptors, ServerInterceptor};
 use crate::reflection::Described;
 use crate::sessions::{AnySessions, SessionService};
-use crate::{Health, ServerInterceptor, Service, ServiceDescriptor, Status};
+use crate::{Service, Status};
 use dovetail_wire::Limits;
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +16,8 @@ use std::sync::Arc;
 /// [`Server`](crate::Server) has one of its own, and can be given where one is asked for.
 ///
 /// ```
-/// use dovetail::{Router, blocking::Channel};
+/// use dovetail::blocking::Channel;
+/// use dovetail::server::Router;
 ///
 /// let callbacks = Router::new().bind("progress", |percent: i32| println!("{percent} %"));
 /// let channel = Channel::builder("tcp://127.0.0.1:9090")?.serve(callbacks).build();

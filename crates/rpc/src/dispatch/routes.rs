@@ -1,11 +1,13 @@
+use crate::method::{Method, ServiceDescriptor};
+use crate::peer::call::{Call, HandlerFuture};
 use crate::peer::capnp;
 use crate::peer::incoming::Target;
 use crate::peer::intercept::{Chain, Interceptors};
 use crate::peer::objects::{ObjectMethod, reach};
 use crate::web::Spelling;
-use crate::{Call, Code, Execution, HandlerFuture, Method, Service, ServiceDescriptor, Status};
+use crate::{Code, Service, Status};
 use dovetail_protocol::dovetail::{Contract, Directory};
-use dovetail_protocol::{CallerContract, KnownContracts, Name};
+use dovetail_protocol::{CallerContract, Execution, KnownContracts, Name};
 use dovetail_wire::spelling;
 use std::borrow::Cow;
 use std::collections::HashMap;

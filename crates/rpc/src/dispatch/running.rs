@@ -6,17 +6,17 @@ use super::pool;
 use super::routes::Route;
 use crate::buffers::Gathered;
 use crate::counters::count;
+use crate::method::ServiceDescriptor;
+use crate::peer::call::{Call, HandlerFuture, Reply};
 use crate::peer::context::{CallInfo, Caller};
 use crate::peer::failures::{cancelled, panicked, too_late};
 use crate::peer::incoming::{Incoming, ReplyTo, Target};
-use crate::peer::intercept::{Admission, Admitted, Chain, Finish, Step};
+use crate::peer::intercept::{Admission, Admitted, Chain, Finish, Outcome, Step};
 use crate::peer::objects::{self, ObjectMethod, Owned, no_object};
 use crate::peer::share::Over;
 use crate::peer::stop::stopped;
-use crate::{
-    Call, Code, Execution, HandlerFuture, Outcome, Reply, Service, ServiceDescriptor, Status, clock,
-};
-use dovetail_protocol::CONTRACT_HEADER;
+use crate::{Code, Service, Status, clock};
+use dovetail_protocol::{CONTRACT_HEADER, Execution};
 #[cfg(feature = "async")]
 use futures_util::future::{Abortable, Aborted};
 use std::future::{pending, poll_fn, ready};

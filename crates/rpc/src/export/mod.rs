@@ -2,7 +2,7 @@
 
 mod notes;
 
-use crate::ServiceDescriptor;
+use crate::method::ServiceDescriptor;
 pub use dovetail_codegen::Unsupported;
 use dovetail_dynamic::Described;
 pub use dovetail_dynamic::Indescribable;

@@ -1,7 +1,7 @@
 //! Remarks of a program's types and methods about themselves that are not on the wire:
 //! documentation, default values, how protobuf writes their integers.
 
-use crate::{Method, MethodTypes, ServiceDescriptor};
+use crate::method::{Method, MethodTypes, ServiceDescriptor};
 use dovetail_dynamic::{Contract, ParamsSlot, Struct, TypedSlot, Value, to_constant};
 use dovetail_schema::{
     self as schema, Field, IntFormat, Presence, Schema, ServiceId, Type, TypeId, TypeKind,

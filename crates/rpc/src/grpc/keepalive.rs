@@ -11,7 +11,7 @@ use tokio::time::{sleep, timeout};
 /// [`ChannelBuilder::keepalive`](crate::ChannelBuilder::keepalive).
 ///
 /// ```
-/// # use dovetail::Keepalive;
+/// # use dovetail::transport::Keepalive;
 /// # use std::time::Duration;
 /// let mut keepalive = Keepalive::every(Duration::from_secs(300));
 /// keepalive.timeout = Duration::from_secs(10);

@@ -1,11 +1,11 @@
 //! The messages that come on a stream of HTTP/2.
 
 use crate::web::{Plain, plain};
-use crate::{Code, Execution, Status};
+use crate::{Code, Status};
 use bytes::Bytes;
-use dovetail_protocol::ConnectionLimits;
 use dovetail_protocol::envelope::{Assembler, FrameError};
 use dovetail_protocol::grpc::{InvalidText, Text};
+use dovetail_protocol::{ConnectionLimits, Execution};
 use h2::RecvStream;
 use http::HeaderMap;
 use std::task::{Context, Poll, ready};

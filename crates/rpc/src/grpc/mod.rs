@@ -8,10 +8,10 @@ pub use keepalive::Keepalive;
 pub(crate) use keepalive::gone;
 pub(crate) use messages::{Broken, Messages};
 
-use crate::{Code, Execution, Status};
+use crate::{Code, Status};
 use bytes::Bytes;
-use dovetail_protocol::Headers;
 use dovetail_protocol::grpc::{InvalidMetadata, decode_value, encode_value, is_custom};
+use dovetail_protocol::{Execution, Headers};
 use h2::SendStream;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use std::future::poll_fn;

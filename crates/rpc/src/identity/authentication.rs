@@ -1,8 +1,9 @@
 use super::{Credentials, Identify, Principal, session, unauthenticated};
-use crate::peer::intercept::{ByMethod, ByScope};
-use crate::{
-    CallHead, Context, Decision, Method, ServerInterceptor, ServiceDescriptor, Status, StreamItem,
+use crate::method::{Method, ServiceDescriptor};
+use crate::peer::intercept::{
+    ByMethod, ByScope, CallHead, Decision, ServerInterceptor, StreamItem,
 };
+use crate::{Context, Status};
 use std::fmt;
 use std::sync::Arc;
 
@@ -26,8 +27,9 @@ pub trait Authenticator: Send + Sync + 'static {
 /// caller without one is refused with `UNAUTHENTICATED`, before its parameters are decoded.
 ///
 /// ```
+/// use dovetail::Server;
 /// use dovetail::identity::{Authentication, Processes};
-/// use dovetail::{Health, Server};
+/// use dovetail::server::Health;
 ///
 /// # fn serve(orders: impl dovetail::Service) {
 /// let authentication = Authentication::new()

@@ -1,4 +1,6 @@
-use crate::{ClientCall, ClientInterceptor, Code, Execution, Status};
+use crate::peer::intercept::{ClientCall, ClientInterceptor};
+use crate::{Code, Status};
+use dovetail_protocol::Execution;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};

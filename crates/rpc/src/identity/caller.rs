@@ -1,7 +1,8 @@
 //! The principal of a call, as interceptors and handlers see it.
 
 use super::Principal;
-use crate::{CallHead, Context};
+use crate::Context;
+use crate::peer::intercept::CallHead;
 
 impl Context {
     /// Returns the caller's identity; `None` if the server knows none, or asks for none.

@@ -4,7 +4,7 @@ use crate::Status;
 /// Identifies callers by the certificate of their TLS connection.
 ///
 /// The certificate was verified when the connection was made; see
-/// [`ServerTls::clients`](crate::ServerTls::clients). The name is the first of these among its
+/// [`ServerTls::clients`](crate::tls::ServerTls::clients). The name is the first of these among its
 /// subject alternative names: a SPIFFE ID, another URI, a DNS name. The attributes `uris` and
 /// `dns_names` have all of them, separated by spaces. A certificate without any identifies nobody.
 #[derive(Clone, Copy, Debug, Default)]

@@ -48,7 +48,7 @@ impl<'a> Credentials<'a> {
     /// Returns the certificate of the connection; `None` without TLS, and for a proxy that passes
     /// on the calls of others.
     #[cfg(feature = "tls")]
-    pub fn tls(&self) -> Option<&'a crate::TlsPeer> {
+    pub fn tls(&self) -> Option<&'a crate::tls::TlsPeer> {
         let caller = &self.context.call.caller;
         self.context.tls().filter(|_| caller.proxies.is_none())
     }

@@ -38,7 +38,8 @@ pub use tokens::Tokens;
 pub(crate) use callers::CallerKeys;
 pub(crate) use session::{Identify, Session};
 
-use crate::{Code, Execution, Status};
+use crate::{Code, Status};
+use dovetail_protocol::Execution;
 use std::borrow::Cow;
 
 /// Refuses credentials. The text goes to the caller: it must not help somebody who guesses.

@@ -1,8 +1,8 @@
 use super::{Principal, session, unauthenticated};
-use crate::peer::intercept::{ByMethod, ByScope, Level};
-use crate::{
-    CallHead, Code, Decision, Execution, Method, ServerInterceptor, ServiceDescriptor, Status,
-};
+use crate::method::{Method, ServiceDescriptor};
+use crate::peer::intercept::{ByMethod, ByScope, CallHead, Decision, Level, ServerInterceptor};
+use crate::{Code, Status};
+use dovetail_protocol::Execution;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;

@@ -1,9 +1,10 @@
 //! Logins on connections whose wire has no headers.
 
 use super::{Credentials, Principal, unauthenticated};
-use crate::{
-    Call, Code, Context, Execution, HandlerFuture, Service, ServiceDescriptor, Status, descriptor,
-};
+use crate::method::ServiceDescriptor;
+use crate::peer::call::{Call, HandlerFuture};
+use crate::{Code, Context, Service, Status, descriptor};
+use dovetail_protocol::Execution;
 use std::sync::Arc;
 
 descriptor!(static SESSION = "Session" in "dovetail" {

@@ -1,7 +1,8 @@
 //! The reply to a call, before and after it is decoded.
 
 use super::reply::ReplySlot;
-use crate::{Code, Exceptions, Execution, Status};
+use crate::{Code, Exceptions, Status};
+use dovetail_protocol::Execution;
 use dovetail_wire::{Bytes, Decode, Encoding, FieldValue, Limits, ObjectNumbers, WithObjects};
 use std::sync::Arc;
 

@@ -2,6 +2,7 @@ use super::machine::code_of;
 use super::record::{Record, tagged};
 use super::share::{Charge, SMALL};
 use crate::buffers::Gathered;
+use crate::method::{Method, ServiceDescriptor};
 use crate::peer::context::{CallInfo, Caller, Compress, OpenCall};
 use crate::peer::extensions::Extensions;
 use crate::peer::incoming::{Incoming, ReplyTo, Target};
@@ -9,7 +10,8 @@ use crate::peer::intercept::{Chain, Direction, Observed, Outcome};
 use crate::peer::objects::{Transfer, Unsent};
 use crate::peer::reply::{ReplyBody, Thrown};
 use crate::peer::streams::{ItemOf, Receiver, StreamCall, Streaming};
-use crate::{Code, Context, Exceptions, Execution, Method, ServiceDescriptor, Status};
+use crate::{Code, Context, Exceptions, Status};
+use dovetail_protocol::Execution;
 use dovetail_protocol::dovetail::Body;
 use dovetail_wire::{
     Blobs, Bytes, Decode, DecodeError, DecodeErrorKind, EncodeError, Encoding, FieldValue, Kind,
@@ -129,7 +131,8 @@ impl Call {
         }
     }
 
-    /// Calls a method that answers with a stream: [`Items`](crate::Items), or a result and those.
+    /// Calls a method that answers with a stream: [`Items`](crate::stream::Items), or a result and
+    /// those.
     pub fn stream<'a, P, O, E, F>(
         self,
         initial: P,

@@ -2,7 +2,6 @@ use super::proxies::Proxies;
 use super::record::Record;
 use super::share::Share;
 use super::stop::Stop;
-use crate::clock;
 use crate::identity::Principal;
 use crate::peer::cancellation::Cancellation;
 use crate::peer::extensions::Extensions;
@@ -10,10 +9,11 @@ use crate::peer::intercept::Observed;
 use crate::peer::link::Link;
 use crate::peer::objects::Objects;
 use crate::peer::remembered::Remembered;
+use crate::peer::response_headers::ResponseHeaders;
 use crate::tls::TlsPeer;
 use crate::trace::Traced;
 use crate::transport::Process;
-use crate::{Code, ResponseHeaders, Status};
+use crate::{Code, Status, clock};
 use dovetail_protocol::{Headers, Name, Wire};
 use dovetail_wire::Bytes;
 use std::cell::RefCell;
@@ -336,8 +336,8 @@ impl Context {
         self.call.headers.iter()
     }
 
-    /// Returns the value of this type that an [interceptor](crate::ServerInterceptor) has left with
-    /// the call.
+    /// Returns the value of this type that an [interceptor](crate::intercept::ServerInterceptor)
+    /// has left with the call.
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {
         self.call.extensions.get()
     }
@@ -358,7 +358,7 @@ impl Context {
     }
 
     /// Whether the parameters came compressed. Of items,
-    /// [`Receiver::compressed`](crate::Receiver::compressed) says it.
+    /// [`Receiver::compressed`](crate::stream::Receiver::compressed) says it.
     pub fn compressed(&self) -> bool {
         self.call.compressed
     }

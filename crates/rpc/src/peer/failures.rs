@@ -1,6 +1,7 @@
 //! The statuses of calls that end without their handlers.
 
-use crate::{Code, Execution, Status};
+use crate::{Code, Status};
+use dovetail_protocol::Execution;
 use std::io;
 
 /// No further call may wait on a connection.

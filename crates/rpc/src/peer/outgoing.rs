@@ -1,8 +1,8 @@
 //! A call that leaves, whatever the wire.
 
 use super::answer::ReadObjects;
+use crate::method::{Method, MethodTypes, ServiceDescriptor};
 use crate::peer::objects::{Remote, Slot};
-use crate::{Method, MethodTypes, ServiceDescriptor};
 use dovetail_protocol::dovetail::{Contract, Description, MethodKey, MethodKind};
 use dovetail_protocol::{Headers, Name};
 use std::time::Duration;

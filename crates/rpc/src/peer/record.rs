@@ -1,4 +1,5 @@
-use crate::{CallEnd, Context, Direction};
+use crate::Context;
+use crate::peer::intercept::{CallEnd, Direction};
 use dovetail_wire::{Bytes, Encode, Encoding, Limits};
 
 /// Keeps the values of one call, as a capture does.

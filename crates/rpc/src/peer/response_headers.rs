@@ -9,11 +9,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 ///
 #[cfg_attr(feature = "async", doc = "```")]
 #[cfg_attr(not(feature = "async"), doc = "```ignore")]
-/// use dovetail::{ResponseHeaders, Channel, Status, descriptor};
+/// use dovetail::server::ResponseHeaders;
+/// use dovetail::{Channel, Status, descriptor};
 ///
 /// descriptor!(static SHOP = "Shop" { open() -> bool; });
 ///
-/// async fn cost(channel: &Channel) -> Result<Option<dovetail::Bytes>, Status> {
+/// async fn cost(channel: &Channel) -> Result<Option<dovetail::types::Bytes>, Status> {
 ///     let said = ResponseHeaders::default();
 ///     let listening = channel.with_response_headers(&said);
 ///     let open: Result<bool, Status> = listening.call(&SHOP.methods[0], ()).await;

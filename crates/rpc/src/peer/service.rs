@@ -1,4 +1,5 @@
-use crate::{Call, HandlerFuture, ServiceDescriptor};
+use crate::method::ServiceDescriptor;
+use crate::peer::call::{Call, HandlerFuture};
 
 /// A contract with a handler behind it. Generated code implements it; a server holds any number.
 pub trait Service: Send + Sync + 'static {

@@ -1,4 +1,5 @@
-use crate::{Code, Execution, Status};
+use crate::{Code, Status};
+use dovetail_protocol::Execution;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 

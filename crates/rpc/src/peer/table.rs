@@ -13,10 +13,10 @@ use crate::peer::objects::{
     Collected, ObjectDirectory, Objects, ReceivedCaps, RemoteState, Transfer,
 };
 use crate::peer::streams::{Inboxes, Next, ended, given_up};
-use crate::{Address, Code, Execution, Status, Wire};
+use crate::{Address, Code, Status, Wire};
 use bytes::BytesMut;
 use dovetail_protocol::dovetail::{Connection, Owner, owner};
-use dovetail_protocol::msgpack_rpc;
+use dovetail_protocol::{Execution, msgpack_rpc};
 use dovetail_wire::{Encode, Limits, ObjectNumbers};
 use std::collections::{HashMap, hash_map};
 use std::hash::BuildHasherDefault;

@@ -4,7 +4,9 @@ use super::files::FileSet;
 use super::messages::{FileDescriptorResponse, Request, Response};
 use super::services::REFLECTION;
 use super::{NOT_FOUND, ServiceDescription, V1, V1_ALPHA};
-use crate::{Answer, Channel, Code, Receiver, Sender, ServiceDescriptor, Status};
+use crate::method::ServiceDescriptor;
+use crate::peer::streams::{Answer, Receiver, Sender};
+use crate::{Channel, Code, Status};
 use dovetail_wire::{Bytes, message, protobuf};
 use std::collections::{BTreeMap, HashSet};
 

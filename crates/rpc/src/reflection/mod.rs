@@ -17,9 +17,10 @@ pub use client::{describe_services, descriptors, list_services};
 pub(crate) use services::{Described, describe};
 pub use services::{MethodDescription, ServiceDescription};
 
-use crate::{
-    Call, Context, HandlerFuture, Items, Receiver, Service, ServiceDescriptor, Status, descriptor,
-};
+use crate::method::ServiceDescriptor;
+use crate::peer::call::{Call, HandlerFuture};
+use crate::peer::streams::{Items, Receiver};
+use crate::{Context, Service, Status, descriptor};
 use dovetail_wire::{Bytes, DecodeError};
 use files::Files;
 use messages::{
@@ -38,9 +39,10 @@ use std::sync::Arc;
 /// too.
 ///
 /// ```
-/// use dovetail::{Reflection, Server};
+/// use dovetail::Server;
+/// use dovetail::reflection::Reflection;
 ///
-/// # fn example(descriptors: &'static [u8]) -> Result<(), dovetail::wire::DecodeError> {
+/// # fn example(descriptors: &'static [u8]) -> Result<(), dovetail::encoding::DecodeError> {
 /// let reflection = Reflection::of(descriptors)?;
 /// let server = Server::new().reflection(&reflection);
 /// # drop(server);

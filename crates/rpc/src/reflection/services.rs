@@ -1,6 +1,8 @@
 //! The description of a server's services, for every wire: an ordinary service with one method.
 
-use crate::{Call, Context, HandlerFuture, Service, ServiceDescriptor, Status, descriptor};
+use crate::method::ServiceDescriptor;
+use crate::peer::call::{Call, HandlerFuture};
+use crate::{Context, Service, Status, descriptor};
 use dovetail_wire::{Bytes, message};
 
 /// A service of a server, with its methods and those that it inherits.

@@ -3,6 +3,7 @@
 use super::Shared;
 use super::session::Released;
 use super::threads::{Sender, stream};
+use crate::Status;
 use crate::block_on::{Looks, block_on};
 use crate::buffers::Gathered;
 use crate::counters::count;
@@ -12,7 +13,7 @@ use crate::peer::failures::{cancelled, no_thread};
 use crate::peer::incoming::{Incoming, ReplyTo};
 use crate::peer::share::{Charge, SMALL};
 use crate::transport::{Presence, Stream};
-use crate::{Execution, Status};
+use dovetail_protocol::Execution;
 use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};

@@ -2,8 +2,9 @@
 //! of their own (DNS rebinding).
 
 use super::{ListenerKind, Shared};
-use crate::wire::visible;
-use crate::{Address, Code, Execution, Status};
+use crate::{Address, Code, Status};
+use dovetail_protocol::Execution;
+use dovetail_wire::visible;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// Characters of a host that its sender is shown.

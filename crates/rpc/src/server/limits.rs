@@ -2,7 +2,7 @@ use dovetail_protocol::ConnectionLimits;
 use std::time::Duration;
 
 /// Limits on the cost of peers. Every limit but the age of connections is on by default, for every
-/// wire; refusals are counted (see [`Counters`](crate::Counters)) and answered.
+/// wire; refusals are counted (see [`Counters`](crate::server::Counters)) and answered.
 #[derive(Clone, Copy, Debug)]
 pub struct ServerLimits {
     /// Messages, headers and names of one connection.

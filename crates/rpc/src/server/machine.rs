@@ -13,13 +13,13 @@ use crate::peer::objects::Objects;
 use crate::peer::share::Over;
 use crate::peer::table::Table;
 use crate::tls::TlsPeer;
-use crate::{Code, Execution, Status, Wire, web};
+use crate::{Code, Status, Wire, web};
 use bytes::BytesMut;
 use dovetail_protocol::dovetail::{Connection, MeetingPoint, Options, Role};
 #[cfg(feature = "grpc")]
 use dovetail_protocol::grpc;
 use dovetail_protocol::thrift::{ProtocolError, ServerConnection};
-use dovetail_protocol::{capnp, http, msgpack_rpc, websocket};
+use dovetail_protocol::{Execution, capnp, http, msgpack_rpc, websocket};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;

@@ -30,14 +30,24 @@ pub use mounted::{HttpBody, HttpService};
 pub(crate) use started::Attended;
 pub use started::Running;
 
+pub use crate::access_log::AccessLog;
+pub use crate::counters::Counters;
+pub use crate::dispatch::Router;
+pub use crate::dispatch::functions::Function;
+pub use crate::dispatch::mock::Mock;
+pub use crate::health::Health;
+pub use crate::load_reports::LoadReports;
+pub use crate::peer::call::{Call, HandlerFuture, Reply};
+pub use crate::peer::response_headers::ResponseHeaders;
+pub use dovetail_protocol::http::Cors;
+pub use dovetail_wire::msgpack::Structs as MsgpackStructs;
+
 use crate::admin::Admin;
-use crate::dispatch::Router;
-use crate::dispatch::functions::Function;
 use crate::identity::{Authentication, Identify, Permissions, Session};
-use crate::load_reports::LoadReports;
 use crate::names::Registration;
 use crate::peer::intercept::ServerInterceptor;
 use crate::peer::proxies::Proxies;
+use crate::reflection::Reflection;
 use crate::sessions::Sessions;
 use crate::statistics::{self, Statistics};
 use crate::throttle::Throttle;
@@ -47,12 +57,13 @@ use crate::transport::{
     Listener, MemoryConnector, Pipe, Polling, SocketListener, Stream, bind_upgrade, memory,
 };
 use crate::web::Page;
-use crate::{AccessLog, Address, Bytes, Health, Reflection, Service, Status};
+use crate::{Address, Service, Status};
 use admission::{ConnectionGuard, ListenerKind};
 use dovetail_protocol::connect;
 use dovetail_protocol::dovetail::Compression;
-use dovetail_protocol::http::{Cors, Response};
+use dovetail_protocol::http::Response;
 use dovetail_protocol::thrift::CustomProtocol;
+use dovetail_wire::Bytes;
 use dovetail_wire::msgpack::Structs;
 use entrance::Entered;
 use hosts::Hosts;
@@ -155,7 +166,7 @@ pub struct Server {
     half_closed: HalfClosed,
     msgpack_structs: Structs,
     #[cfg(feature = "grpc")]
-    keepalive: Option<crate::Keepalive>,
+    keepalive: Option<crate::grpc::Keepalive>,
 }
 
 /// Takes the services and interceptors of a server that has no listener.
@@ -211,7 +222,7 @@ impl Server {
     /// `server.bind("add", |a: i32, b: i32| a + b)`.
     ///
     /// It takes up to twelve parameters of types that contracts can have, and gives one, or a
-    /// `Result` of one and of a [`Status`](crate::Status); an async one gives a future of that.
+    /// `Result` of one and of a [`Status`]; an async one gives a future of that.
     /// Callers number its parameters from 1, in order; in msgpack-rpc they give them in order. In
     /// JSON they give them by name: `param1`, `param2` …, or the names in
     /// `server.bind("add(a, b)", …)`. A parameter that is missing, unless it is an `Option`, and
@@ -257,7 +268,7 @@ impl Server {
     ///
     /// ```
     /// # struct Audit;
-    /// # impl dovetail::ServerInterceptor for Audit {}
+    /// # impl dovetail::intercept::ServerInterceptor for Audit {}
     /// # fn serve(orders: impl dovetail::Service) {
     /// let server = dovetail::Server::new()
     ///     .service(orders)
@@ -501,7 +512,7 @@ impl Server {
     /// Finds out when clients of gRPC have gone without a word. Default: not at all, but for `idle`
     /// of the limits.
     #[cfg(feature = "grpc")]
-    pub fn keepalive(mut self, keepalive: crate::Keepalive) -> Self {
+    pub fn keepalive(mut self, keepalive: crate::grpc::Keepalive) -> Self {
         self.keepalive = Some(keepalive);
         self
     }
@@ -523,8 +534,8 @@ impl Server {
     }
 
     /// Lets clients call without TLS on `tcp://…`, although
-    /// [`ServerTls::clients`](crate::ServerTls::clients) requires certificates. Default: such a
-    /// server does not start.
+    /// [`ServerTls::clients`](crate::tls::ServerTls::clients) requires certificates. Default: such
+    /// a server does not start.
     #[cfg(feature = "tls")]
     pub fn allow_plaintext(mut self) -> Self {
         self.plaintext = true;

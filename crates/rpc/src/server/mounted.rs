@@ -9,8 +9,9 @@
 use super::event_loop::{Entrance, Loop};
 use super::{Running, Shared};
 use crate::grpc::{MAX_WINDOW, send_bytes};
-use crate::{Code, Execution, Status};
+use crate::{Code, Status};
 use bytes::{Buf, Bytes};
+use dovetail_protocol::Execution;
 use dovetail_protocol::grpc::{CONTENT_TYPE, Trailers};
 use h2::client::{Builder, SendRequest};
 use h2::{Reason, RecvStream, SendStream};

@@ -6,14 +6,13 @@ use super::http::Socket;
 use super::machine::{Fault, GOING_DOWN, Machine};
 use super::pace::{Pace, Parts};
 use super::{LINGER, MAX_REFUSED, REFUSES, Shared};
-#[cfg(feature = "async")]
-use crate::Method;
 use crate::buffers::{self, Gathered};
-use crate::clock;
 use crate::counters::count;
 #[cfg(feature = "async")]
 use crate::dispatch::pool;
 use crate::dispatch::running::{RunningCall, crowded};
+#[cfg(feature = "async")]
+use crate::method::Method;
 use crate::peer::cancellation::Cancellation;
 #[cfg(feature = "async")]
 use crate::peer::cancellation::CancelsWhenDropped;
@@ -21,7 +20,7 @@ use crate::peer::context::Caller;
 use crate::peer::incoming::{Arrival, Incoming, ReplyTo};
 use crate::peer::link::{Flush, Link};
 use crate::peer::share::{Charge, Over, SMALL, Share};
-use crate::{Code, Status, web};
+use crate::{Code, Status, clock, web};
 use bytes::BytesMut;
 #[cfg(feature = "async")]
 use dovetail_wire::{Encoding, Kind};

@@ -6,15 +6,16 @@ use super::observer::ServerObserver;
 use super::room::Entry;
 use super::sources::Sources;
 use super::{HalfClosed, Server, ServerLimits};
+use crate::clock;
 use crate::counters::SharedCounters;
 use crate::dispatch::Dispatcher;
+use crate::health::Health;
 use crate::names::Registered;
 use crate::observer::Observer;
 use crate::peer::proxies::Proxies;
 use crate::tls::ServerTls;
 use crate::transport::Polling;
 use crate::web::Page;
-use crate::{Health, clock};
 use dovetail_protocol::dovetail::Compression;
 use dovetail_protocol::http::Cors;
 use dovetail_protocol::thrift::ServerOptions;
@@ -32,7 +33,7 @@ pub(super) struct Shared {
     pub(super) health: Option<Health>,
     pub(super) tls: Option<ServerTls>,
     #[cfg(feature = "grpc")]
-    pub(super) keepalive: Option<crate::Keepalive>,
+    pub(super) keepalive: Option<crate::grpc::Keepalive>,
     pub(super) limits: ServerLimits,
     /// Those of the threads beside the loops that decode at a time.
     #[cfg(feature = "async")]

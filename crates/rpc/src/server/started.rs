@@ -5,7 +5,7 @@ use super::admission::Accepts;
 use super::event_loop;
 use super::{Shared, threads};
 use crate::Address;
-use crate::Counters;
+use crate::counters::Counters;
 use crate::names::{Registered, RegistrationStatus};
 use crate::transport::Listener;
 use std::io;
@@ -58,7 +58,7 @@ impl Running {
     }
 
     /// How many bytes it holds for its peers, but for the first few kilobytes of each connection;
-    /// see [`ServerLimits::memory`](crate::ServerLimits).
+    /// see [`ServerLimits::memory`](crate::server::ServerLimits).
     pub fn memory(&self) -> usize {
         self.shared.account.held()
     }

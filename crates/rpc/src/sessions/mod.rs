@@ -23,9 +23,8 @@ pub use turn::{SharedTurn, Turn};
 pub(crate) use service::{AnySessions, SessionService};
 
 use crate::block_on::wait_until;
-use crate::{
-    CallEnd, CallHead, Code, Context, Decision, DecisionFuture, ServerInterceptor, Status,
-};
+use crate::peer::intercept::{CallEnd, CallHead, Decision, DecisionFuture, ServerInterceptor};
+use crate::{Code, Context, Status};
 use dovetail_wire::Value;
 use queue::Use;
 use session::Ticket;

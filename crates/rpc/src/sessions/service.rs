@@ -2,7 +2,9 @@
 
 use super::session::refused;
 use super::{HEADER, Handle};
-use crate::{Call, Code, Context, HandlerFuture, Service, ServiceDescriptor, Status, descriptor};
+use crate::method::ServiceDescriptor;
+use crate::peer::call::{Call, HandlerFuture};
+use crate::{Code, Context, Service, Status, descriptor};
 use std::sync::Arc;
 
 descriptor!(static SESSIONS = "Sessions" in "dovetail" {

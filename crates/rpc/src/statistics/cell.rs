@@ -3,7 +3,7 @@
 use super::histogram::Times;
 use super::snapshot::MethodStatistics;
 use super::{OUTCOMES, place};
-use crate::CallEnd;
+use crate::peer::intercept::CallEnd;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Calls may begin in one shard and end in another: sums over all shards are right.

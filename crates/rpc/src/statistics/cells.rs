@@ -2,8 +2,9 @@
 
 use super::cell::Cell;
 use super::snapshot::MethodStatistics;
+use crate::method::ServiceDescriptor;
 use crate::peer::intercept::ByMethod;
-use crate::{Context, ServiceDescriptor, Wire};
+use crate::{Context, Wire};
 use dovetail_balance::Shards;
 use std::sync::OnceLock;
 use std::thread;

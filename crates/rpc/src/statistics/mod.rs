@@ -18,11 +18,10 @@ pub use snapshot::{MethodStatistics, Snapshot};
 
 pub(crate) use prometheus::CONTENT_TYPE;
 
-use crate::names;
+use crate::method::ServiceDescriptor;
 use crate::observer::Observer;
-use crate::{
-    CallEnd, CallHead, Context, Decision, Outcome, ServerInterceptor, ServiceDescriptor, Status,
-};
+use crate::peer::intercept::{CallEnd, CallHead, Decision, Outcome, ServerInterceptor};
+use crate::{Context, Status, names};
 use cell::Cell;
 use cells::MethodCells;
 use std::fmt;

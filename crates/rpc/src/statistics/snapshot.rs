@@ -1,6 +1,7 @@
 use super::{EXCEPTION, Histogram, OUTCOMES};
+use crate::counters::Counters;
 use crate::names::ChannelStatus;
-use crate::{Code, Counters, Wire};
+use crate::{Code, Wire};
 
 /// Everything that was counted up to a moment.
 #[derive(Clone, Debug, Default)]

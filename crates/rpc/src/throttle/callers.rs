@@ -3,8 +3,9 @@
 
 use super::Quota;
 use super::gate::Gate;
+use crate::clock;
 use crate::identity::CallerKeys;
-use crate::{CallHead, clock};
+use crate::peer::intercept::CallHead;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

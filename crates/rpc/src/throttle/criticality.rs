@@ -1,4 +1,4 @@
-use crate::CallHead;
+use crate::peer::intercept::CallHead;
 
 /// How much depends on a call. Where calls wait for room, critical ones go first, and sheddable
 /// ones are refused first.

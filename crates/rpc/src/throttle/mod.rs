@@ -23,11 +23,11 @@ pub use criticality::Criticality;
 pub use quota::Quota;
 pub use refusals::{Reason, Refusal, Refusals};
 
-use crate::peer::intercept::{ByMethod, ByScope};
-use crate::{
-    CallEnd, CallHead, Code, Context, Decision, DecisionFuture, Method, ServerInterceptor,
-    ServiceDescriptor, Status,
+use crate::method::{Method, ServiceDescriptor};
+use crate::peer::intercept::{
+    ByMethod, ByScope, CallEnd, CallHead, Decision, DecisionFuture, ServerInterceptor,
 };
+use crate::{Code, Context, Status};
 use passage::{Held, Passage};
 use rule::Rule;
 use std::fmt;

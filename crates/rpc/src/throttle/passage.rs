@@ -4,8 +4,9 @@ use super::Criticality;
 use super::gate::{Gate, Permit, Refused, Way};
 use super::line::Waiting;
 use super::rule::Rule;
+use crate::Status;
 use crate::block_on::wait_until;
-use crate::{CallHead, Status};
+use crate::peer::intercept::CallHead;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How far a call has come, with its places on the way.

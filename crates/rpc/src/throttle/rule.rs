@@ -3,8 +3,10 @@
 use super::callers::Callers;
 use super::gate::{Gate, Refused};
 use super::{Quota, Reason};
-use crate::peer::intercept::Level;
-use crate::{CallHead, Code, Execution, ServiceDescriptor, Status, health};
+use crate::method::ServiceDescriptor;
+use crate::peer::intercept::{CallHead, Level};
+use crate::{Code, Status, health};
+use dovetail_protocol::Execution;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -13,8 +13,8 @@ use std::sync::{Arc, OnceLock};
 /// state, and [`reload`](Self::reload) of any of them counts for all channels that have it.
 ///
 /// ```no_run
-/// use dovetail::ClientTls;
 /// use dovetail::blocking::Channel;
+/// use dovetail::tls::ClientTls;
 ///
 /// # fn run() -> Result<(), Box<dyn std::error::Error>> {
 /// let tls = ClientTls::roots("ca.pem")?.identity("client.pem", "client.key")?;

@@ -20,7 +20,8 @@ const WITHOUT_HTTP2: [&[u8]; 3] = [b"dovetail/1", b"http/1.1", b"h2"];
 /// state, and [`reload`](Self::reload) of any of them counts for the server.
 ///
 /// ```no_run
-/// use dovetail::{ClientCertificate, Server, ServerTls};
+/// use dovetail::Server;
+/// use dovetail::tls::{ClientCertificate, ServerTls};
 ///
 /// # fn run(calculator: impl dovetail::Service) -> std::io::Result<()> {
 /// let tls = ServerTls::new("server.pem", "server.key")?

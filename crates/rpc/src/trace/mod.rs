@@ -23,10 +23,10 @@ pub use span::{Span, SpanKind, SpanRecorder};
 pub(crate) use context::{B3, TRACEPARENT, Traced};
 pub(crate) use span::is_error;
 
-use crate::{
-    CallEnd, CallHead, ClientCall, ClientInterceptor, Context, Decision, Outcome,
-    ServerInterceptor, Status,
+use crate::peer::intercept::{
+    CallEnd, CallHead, ClientCall, ClientInterceptor, Decision, Outcome, ServerInterceptor,
 };
+use crate::{Context, Status};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;

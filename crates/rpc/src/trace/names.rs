@@ -2,7 +2,8 @@
 //! <https://opentelemetry.io/docs/specs/semconv/rpc/>.
 
 use super::{Span, SpanKind};
-use crate::{Outcome, Wire};
+use crate::Wire;
+use crate::peer::intercept::Outcome;
 use std::net::SocketAddr;
 
 const SYSTEM: &str = "rpc.system.name";

@@ -1,5 +1,6 @@
 use super::TraceContext;
-use crate::{CallEnd, Code, Context, Outcome, Wire};
+use crate::peer::intercept::{CallEnd, Outcome};
+use crate::{Code, Context, Wire};
 use std::borrow::Cow;
 use std::time::{Duration, SystemTime};
 

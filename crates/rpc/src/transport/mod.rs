@@ -40,6 +40,11 @@ pub use socket_listener::SocketListener;
 pub(crate) use tls::AsyncTls;
 #[cfg(feature = "tls")]
 pub use tls::TlsConnector;
+
+pub use crate::address::ParseAddressError;
+#[cfg(feature = "grpc")]
+pub use crate::grpc::Keepalive;
+pub use dovetail_protocol::dovetail::Compression;
 #[cfg(not(feature = "tls"))]
 pub(crate) use tls::TlsConnector;
 pub(crate) use tls::handshake;

@@ -1,6 +1,7 @@
 //! Messages that are compressed.
 
-use crate::{Code, Execution, Status};
+use crate::{Code, Status};
+use dovetail_protocol::Execution;
 use dovetail_protocol::grpc::{Coding, ZstdError, compress_zstd, decompress_zstd};
 use dovetail_wire::Bytes;
 use flate2::Compression;

@@ -12,12 +12,13 @@ mod http2;
 
 use super::Style;
 use super::message::{Plain, parameters};
+use crate::method::Method;
 #[cfg(feature = "grpc")]
 use crate::peer::streams::Body;
 #[cfg(feature = "grpc")]
 use crate::peer::streams::given_up;
 use crate::peer::streams::{Inbox, Item, Next, Unsent};
-use crate::{Code, Exceptions, Method, Status};
+use crate::{Code, Exceptions, Status};
 use bytes::{Bytes, BytesMut};
 use dovetail_protocol::envelope::PREFIX;
 use dovetail_wire::{Encode, Encoding, Limits};

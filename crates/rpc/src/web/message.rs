@@ -3,13 +3,14 @@
 use super::Spelling;
 use super::coding::{compress, decompress};
 use crate::buffers::Draft;
+use crate::method::Method;
 #[cfg(feature = "grpc")]
 use crate::web::messages::field;
 use crate::web::messages::{DELIMITED, as_field, first_field, varint};
-use crate::{Code, Execution, Method, Status};
+use crate::{Code, Status};
 use dovetail_protocol::envelope::{Frame, PREFIX, compressed_prefix, prefix};
 use dovetail_protocol::grpc::Coding;
-use dovetail_protocol::{Codec, ConnectionLimits, repays};
+use dovetail_protocol::{Codec, ConnectionLimits, Execution, repays};
 #[cfg(feature = "grpc")]
 use dovetail_wire::Any;
 use dovetail_wire::{

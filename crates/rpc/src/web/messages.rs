@@ -6,8 +6,9 @@
 //! is taken away, or put before.
 
 use super::Spelling;
-use crate::{Code, Execution, Method, Status};
-use dovetail_protocol::Failure;
+use crate::method::Method;
+use crate::{Code, Status};
+use dovetail_protocol::{Execution, Failure};
 use dovetail_wire::{Any, Bytes, spelling};
 
 /// The wire type of what has a length.

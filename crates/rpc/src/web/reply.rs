@@ -2,9 +2,11 @@
 
 use super::message::{Form, draft, framed, write_json, write_protobuf};
 use super::{Exchange, Style, socket};
+use crate::Status;
+use crate::method::Method;
+use crate::peer::response_headers::ResponseHeaders;
 use crate::peer::streams::ended;
 use crate::web::messages::{first_field, thrown};
-use crate::{Method, ResponseHeaders, Status};
 use dovetail_protocol::envelope::{PREFIX, prefix};
 use dovetail_protocol::http::{self, Response};
 use dovetail_protocol::{Codec, Failure};

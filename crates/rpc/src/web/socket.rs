@@ -3,7 +3,8 @@
 use super::message::Form;
 use super::reply::{Thrown, WebAnswer};
 use super::style::sendable;
-use crate::{Method, ResponseHeaders};
+use crate::method::Method;
+use crate::peer::response_headers::ResponseHeaders;
 use dovetail_protocol::connect;
 use dovetail_protocol::websocket::{
     CloseCode, END, ITEM, RESULT, write_close, write_member, write_text,

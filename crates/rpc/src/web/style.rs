@@ -4,7 +4,9 @@
 use super::message::{Form, is_packed, packed};
 use super::reply::{Thrown, WebAnswer};
 use super::socket;
-use crate::{Method, ResponseHeaders, Wire};
+use crate::Wire;
+use crate::method::Method;
+use crate::peer::response_headers::ResponseHeaders;
 use dovetail_protocol::grpc::{Coding, Text, Web, encode_value, web_end};
 use dovetail_protocol::http::Response;
 use dovetail_protocol::{Codec, Headers, connect};

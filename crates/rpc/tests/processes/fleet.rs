@@ -2,11 +2,11 @@
 //! silent, out of reach.
 
 use crate::peer::{MODELS, Role, ready};
+use dovetail::method::{Method, ServiceDescriptor};
 use dovetail::names::{BackendStatus, Policy};
-use dovetail::{
-    Call, Channel, ChannelBuilder, Context, Execution, HandlerFuture, Method, Server, Service,
-    ServiceDescriptor, Status, descriptor,
-};
+use dovetail::server::{Call, HandlerFuture};
+use dovetail::status::Execution;
+use dovetail::{Channel, ChannelBuilder, Context, Server, Service, Status, descriptor};
 use std::io::Read;
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};

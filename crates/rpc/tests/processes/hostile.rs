@@ -6,7 +6,8 @@ use crate::peer::{
     AT_ONCE, MODELS, Place, Role, next, next_async, ready, resources, serve as serve_well, turn,
     turn_async, until,
 };
-use dovetail::{Bytes, Channel, Code, Status, blocking};
+use dovetail::types::Bytes;
+use dovetail::{Channel, Code, Status, blocking};
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::process::Child;

@@ -2,7 +2,8 @@
 //! is known, new ones are served at once, and nothing is left behind.
 
 use crate::peer::{AT_ONCE, MODELS, Place, Role, next, next_async, resources, serve, until};
-use dovetail::{Channel, Code, Execution, Status, blocking};
+use dovetail::status::Execution;
+use dovetail::{Channel, Code, Status, blocking};
 use std::process::Child;
 use std::thread;
 use std::time::{Duration, Instant};

@@ -1,10 +1,11 @@
 //! The other process: its roles, and the questions of the tests to this one.
 
 use crate::{elsewhere, fleet, hostile, sessions};
-use dovetail::{
-    Backoff, Bytes, Call, Channel, Context, HandlerFuture, Model, Running, Server, Service,
-    ServiceDescriptor, Status, blocking, descriptor,
-};
+use dovetail::client::Backoff;
+use dovetail::method::ServiceDescriptor;
+use dovetail::server::{Call, HandlerFuture, Model};
+use dovetail::types::Bytes;
+use dovetail::{Channel, Context, Running, Server, Service, Status, blocking, descriptor};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};

@@ -2,11 +2,11 @@
 //! and no call that was answered is forgotten.
 
 use crate::peer::{AT_ONCE, MODELS, Place, Role, until};
+use dovetail::method::ServiceDescriptor;
+use dovetail::server::{Call, HandlerFuture};
 use dovetail::sessions::{FileStore, HEADER, Sessions};
-use dovetail::{
-    Call, Context, HandlerFuture, Running, Server, Service, ServiceDescriptor, Status,
-    UnknownFields, blocking, descriptor, message,
-};
+use dovetail::types::UnknownFields;
+use dovetail::{Context, Running, Server, Service, Status, blocking, descriptor, message};
 use std::path::Path;
 use std::thread;
 use std::time::Duration;

@@ -2,7 +2,8 @@
 
 use crate::clients::echo;
 use crate::fixture::*;
-use dovetail::{AccessLog, Server, Wire, blocking};
+use dovetail::server::AccessLog;
+use dovetail::{Server, Wire, blocking};
 use std::fs;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};

@@ -2,7 +2,8 @@
 
 use crate::fixture::*;
 use dovetail::blocking::Channel;
-use dovetail::{Address, Model, Running, Server, Status};
+use dovetail::server::Model;
+use dovetail::{Address, Running, Server, Status};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;

@@ -6,13 +6,15 @@ use crate::streams::{
     BLOBS, COUNT, ECHO, Enough, FLOW, FOREVER, Failure, Flow, SINK, SUM, enough, start,
 };
 use dovetail::protocol::Codec;
-use dovetail::{Channel, Code, Model, Receiver, Status, Upload, Wire};
+use dovetail::server::Model;
+use dovetail::stream::{Receiver, Upload};
+use dovetail::{Channel, Code, Status, Wire};
 use std::time::Duration;
 
 type Counted = (String, Receiver<i32, Failure>);
 type Sum = Upload<i32, i64, Failure, Failure>;
 type Echo = Upload<String, Receiver<String>>;
-type Blobs = Receiver<dovetail::Bytes>;
+type Blobs = Receiver<dovetail::types::Bytes>;
 
 /// Each wire with the models that have it.
 fn wires() -> Vec<(Wire, Model)> {
@@ -286,7 +288,7 @@ fn a_stream_that_is_dropped_stops_its_handler() {
         drop(streams);
         soon("the handlers have ended", || flow.running() == 0).await;
         // A call that is given up before its answer, which does not come.
-        let opened: Result<Upload<dovetail::Bytes, ()>, Status> =
+        let opened: Result<Upload<dovetail::types::Bytes, ()>, Status> =
             channel.upload(&FLOW.methods[SINK], ()).await;
         let (sender, answer) = opened.expect("a call");
         soon("the handler runs", || flow.running() == 1).await;
@@ -329,11 +331,11 @@ fn a_large_item_fits_a_small_window() {
             assert_eq!(blob.len(), size as usize);
         }
         drop(blobs);
-        let opened: Result<Upload<dovetail::Bytes, ()>, Status> =
+        let opened: Result<Upload<dovetail::types::Bytes, ()>, Status> =
             channel.upload(&FLOW.methods[SINK], ()).await;
         let (mut sender, answer) = opened.expect("a call");
         for _ in 0..2 {
-            let blob = dovetail::Bytes::from(vec![7; size as usize]);
+            let blob = dovetail::types::Bytes::from(vec![7; size as usize]);
             sender.send(&blob).await.expect("a handler that listens");
         }
         sender.finish();
@@ -355,7 +357,7 @@ fn the_end_of_a_connection_stops_its_handlers() {
             let channel = channel(&address, wire);
             let opened: Result<Receiver<i32>, Status> =
                 channel.stream(&FLOW.methods[FOREVER], ()).await;
-            let upload: Result<Upload<dovetail::Bytes, ()>, Status> =
+            let upload: Result<Upload<dovetail::types::Bytes, ()>, Status> =
                 channel.upload(&FLOW.methods[SINK], ()).await;
             soon("the handlers run", || flow.running() == 2).await;
             (opened.expect("an answer"), upload.expect("a call"))

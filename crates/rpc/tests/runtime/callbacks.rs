@@ -1,9 +1,11 @@
 //! A server that calls its client, on the connection that the client made.
 
 use crate::fixture::{LONG, MODELS, address, listen, stock, until};
+use dovetail::method::ServiceDescriptor;
+use dovetail::server::{Call, HandlerFuture, Model, Router, ServerLimits};
+use dovetail::stream::{Items, Receiver};
 use dovetail::{
-    Call, Channel, Code, Context, HandlerFuture, Items, Model, Receiver, Router, Running, Server,
-    ServerLimits, Service, ServiceDescriptor, Status, Wire, blocking, descriptor,
+    Channel, Code, Context, Running, Server, Service, Status, Wire, blocking, descriptor,
 };
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

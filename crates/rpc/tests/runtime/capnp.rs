@@ -2,7 +2,7 @@
 //! peers are in `interop`.
 
 use crate::fixture::*;
-use dovetail::ServerLimits;
+use dovetail::server::ServerLimits;
 
 /// A message of one segment.
 fn message(words: &[u64]) -> Vec<u8> {

@@ -4,11 +4,13 @@ use crate::fixture::*;
 use crate::interceptors::{ORDERS, Orders, PlaceError, WIRES, lacks, start, stop};
 use dovetail::admin::Admin;
 use dovetail::capture::{CaptureFilter, CaptureSummary, CapturedCall, Reader, capture};
-use dovetail::wire::{Encoding, tagged};
-use dovetail::{
-    Answer, Channel, Code, Direction, Message, Method, Model, Receiver, Running, Sender, Server,
-    Status,
-};
+use dovetail::encoding::Encoding;
+use dovetail::intercept::Direction;
+use dovetail::method::Method;
+use dovetail::server::Model;
+use dovetail::stream::{Answer, Receiver, Sender};
+use dovetail::{Channel, Code, Message, Running, Server, Status};
+use dovetail_wire::tagged;
 use std::io::Cursor;
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! Certificates for a test.
 
-use dovetail::{ClientTls, ServerTls};
+use dovetail::tls::{ClientTls, ServerTls};
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, SanType, date_time_ymd,
 };

@@ -2,10 +2,11 @@
 
 use crate::fixture::address;
 use crate::grpc::runtime;
-use dovetail::{
-    Call, Channel, Compression, Context, HandlerFuture, Items, Receiver, ResponseHeaders, Server,
-    Service, ServiceDescriptor, Status, Upload, Wire, descriptor,
-};
+use dovetail::method::ServiceDescriptor;
+use dovetail::server::{Call, HandlerFuture, ResponseHeaders};
+use dovetail::stream::{Items, Receiver, Upload};
+use dovetail::transport::Compression;
+use dovetail::{Channel, Context, Server, Service, Status, Wire, descriptor};
 
 descriptor!(static MIRROR = "Mirror" {
     came(1 text: String) -> bool;

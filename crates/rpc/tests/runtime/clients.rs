@@ -2,9 +2,11 @@
 
 use crate::fixture::*;
 use dovetail::blocking::Channel;
-use dovetail::{
-    Bytes, Code, Execution, Mock, Server, ServerLimits, ServiceDescriptor, Status, descriptor,
-};
+use dovetail::method::ServiceDescriptor;
+use dovetail::server::{Mock, ServerLimits};
+use dovetail::status::Execution;
+use dovetail::types::Bytes;
+use dovetail::{Code, Server, Status, descriptor};
 use std::thread;
 use std::time::{Duration, Instant};
 

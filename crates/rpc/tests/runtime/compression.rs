@@ -1,10 +1,12 @@
 //! Compression on Dovetail's own wire: what large messages cost on a socket.
 
 use crate::fixture::{LONG, MODELS, address};
-use dovetail::{
-    Bytes, Call, Compression, Context, HandlerFuture, Items, Receiver, Server, Service,
-    ServiceDescriptor, Status, Wire, blocking, descriptor,
-};
+use dovetail::method::ServiceDescriptor;
+use dovetail::server::{Call, HandlerFuture};
+use dovetail::stream::{Items, Receiver};
+use dovetail::transport::Compression;
+use dovetail::types::Bytes;
+use dovetail::{Context, Server, Service, Status, Wire, blocking, descriptor};
 use std::io;
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::thread::{self, JoinHandle};

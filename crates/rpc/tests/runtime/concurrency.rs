@@ -2,7 +2,7 @@
 #![cfg(feature = "async")]
 
 use crate::fixture::*;
-use dovetail::{Model, ServerLimits};
+use dovetail::server::{Model, ServerLimits};
 use std::time::Duration;
 
 /// The calls that are sent at once, and the numbers of the replies that come before the gate opens,

@@ -2,9 +2,9 @@
 //! `docs/spec/contract-header.md`.
 
 use crate::fixture::*;
-use dovetail::{
-    Channel, Code, Context, Execution, Items, Receiver, Running, Server, Status, blocking,
-};
+use dovetail::status::Execution;
+use dovetail::stream::{Items, Receiver};
+use dovetail::{Channel, Code, Context, Running, Server, Status, blocking};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
@@ -34,7 +34,8 @@ macro_rules! version {
     ($version:ident { $($field:ident: $ty:ty,)* }) => {
         mod $version {
             #![allow(dead_code, reason = "clients and servers use other parts")]
-            use dovetail::{Context, Items, Message, Receiver, Status};
+            use dovetail::{Context, Message, Status};
+            use dovetail::stream::{Items, Receiver};
 
             #[derive(Clone, Debug, Default, PartialEq, Message)]
             pub(super) struct Order { $(pub(super) $field: $ty,)* }

@@ -4,10 +4,12 @@
 #[cfg(feature = "tls")]
 use crate::certificates::{Authority, NAMES};
 use crate::fixture::{LONG, address};
-use dovetail::{
-    Backoff, Call, Context, Execution, HandlerFuture, Items, Model, Receiver, Server, Service,
-    ServiceDescriptor, Status, Wire, blocking, descriptor,
-};
+use dovetail::client::Backoff;
+use dovetail::method::ServiceDescriptor;
+use dovetail::server::{Call, HandlerFuture, Model};
+use dovetail::status::Execution;
+use dovetail::stream::{Items, Receiver};
+use dovetail::{Context, Server, Service, Status, Wire, blocking, descriptor};
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};

@@ -3,7 +3,8 @@
 use crate::clients::echo;
 use crate::fixture::*;
 use dovetail::names::Policy;
-use dovetail::{Model, Running, Server, blocking};
+use dovetail::server::Model;
+use dovetail::{Running, Server, blocking};
 use hickory_resolver::proto::op::{Message, OpCode, ResponseCode};
 use hickory_resolver::proto::rr::rdata::{A, SRV, TXT};
 use hickory_resolver::proto::rr::{Name, RData, Record, RecordType};

@@ -2,7 +2,8 @@
 
 use crate::fixture::*;
 use dovetail::blocking::Channel;
-use dovetail::{Code, ServerLimits, Status};
+use dovetail::server::ServerLimits;
+use dovetail::{Code, Status};
 use std::io::Read as _;
 use std::thread;
 use std::time::Duration;
@@ -86,7 +87,7 @@ fn the_port_is_free_afterwards_and_a_channel_finds_the_next_server() {
         let channel = Channel::builder(&address)
             .unwrap()
             .wire(stock())
-            .backoff(dovetail::Backoff {
+            .backoff(dovetail::client::Backoff {
                 first: Duration::from_millis(1),
                 most: Duration::from_millis(1),
             })

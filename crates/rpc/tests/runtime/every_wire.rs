@@ -7,12 +7,13 @@ use crate::fixtures::*;
 use crate::http::{post, response};
 use crate::values;
 use crate::web::envelope;
+use dovetail::encoding::{Encoding, Field, FieldValue, Limits};
+use dovetail::method::{Method, ServiceDescriptor};
+use dovetail::server::{Call, HandlerFuture};
+use dovetail::tls::ClientTls;
 use dovetail::transport::MemoryConnector;
-use dovetail::wire::{Encoding, Field, FieldValue, Limits};
-use dovetail::{
-    Bytes, Call, Channel, ClientTls, Context, HandlerFuture, Method, Running, Server, Service,
-    ServiceDescriptor, Status, blocking, descriptor, message,
-};
+use dovetail::types::Bytes;
+use dovetail::{Channel, Context, Running, Server, Service, Status, blocking, descriptor, message};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -59,7 +60,7 @@ one_of_each! {
     3 large: u64 = any::<u64>();
     4 real: f64 = values::real();
     5 colour: Colour = values::colour();
-    6 day: dovetail::Date = values::day();
+    6 day: dovetail::types::Date = values::day();
     7 everything: Everything = values::everything();
     8 unsigned: Unsigned = values::unsigned();
     9 formats: Formats = values::formats();

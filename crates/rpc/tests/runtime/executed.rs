@@ -1,8 +1,11 @@
 //! Every wire says whether a call ran: "Whether a call ran" of `docs/server.md`.
 
 use crate::fixture::*;
-use dovetail::wire::{Field, Kind};
-use dovetail::{Channel, Code, Execution, Method, Mock, Running, Server, Status};
+use dovetail::encoding::{Field, Kind};
+use dovetail::method::Method;
+use dovetail::server::Mock;
+use dovetail::status::Execution;
+use dovetail::{Channel, Code, Running, Server, Status};
 
 const WIRES: &[&str] = &[
     "dovetail",

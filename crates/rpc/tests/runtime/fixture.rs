@@ -4,10 +4,10 @@
     allow(dead_code, reason = "for the models that it adds")
 )]
 
-use dovetail::{
-    Address, Bytes, Call, Context, HandlerFuture, Model, Running, Server, ServerLimits, Service,
-    ServiceDescriptor, Status, Wire, descriptor,
-};
+use dovetail::method::ServiceDescriptor;
+use dovetail::server::{Call, HandlerFuture, Model, ServerLimits};
+use dovetail::types::Bytes;
+use dovetail::{Address, Context, Running, Server, Service, Status, Wire, descriptor};
 use std::collections::HashSet;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;

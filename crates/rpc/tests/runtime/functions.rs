@@ -3,8 +3,11 @@
 use crate::fixture::*;
 use crate::http::{post, response};
 use dovetail::blocking::Channel;
-use dovetail::wire::{FieldValue, WriteParams};
-use dovetail::{Code, Execution, Mock, Running, Server, Status, message};
+use dovetail::encoding::FieldValue;
+use dovetail::server::Mock;
+use dovetail::status::Execution;
+use dovetail::{Code, Running, Server, Status, message};
+use dovetail_wire::WriteParams;
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicI64, Ordering};
 

@@ -2,10 +2,9 @@
 
 use crate::fixture::*;
 use crate::hostile::frame;
-use dovetail::{
-    Call, Context, HalfClosed, HandlerFuture, Model, Running, Server, Service, ServiceDescriptor,
-    Status, descriptor,
-};
+use dovetail::method::ServiceDescriptor;
+use dovetail::server::{Call, HalfClosed, HandlerFuture, Model};
+use dovetail::{Context, Running, Server, Service, Status, descriptor};
 use std::net::Shutdown;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -3,12 +3,12 @@
 
 use crate::fixture::{LONG, MODELS, address, listen, stock};
 use dovetail::blocking::Channel;
+use dovetail::encoding::Limits;
+use dovetail::method::ServiceDescriptor;
 use dovetail::protocol::ConnectionLimits;
-use dovetail::wire::Limits;
-use dovetail::{
-    Call, Code, Context, HandlerFuture, Ref, Server, ServerLimits, Service, ServiceDescriptor,
-    Status, Wire, descriptor, message,
-};
+use dovetail::server::{Call, HandlerFuture, ServerLimits};
+use dovetail::types::Ref;
+use dovetail::{Code, Context, Server, Service, Status, Wire, descriptor, message};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Entry {

@@ -2,12 +2,15 @@
 
 use crate::fixture::{HTTP2, LONG, PROBE, Probe, Raw, WAIT, start, until};
 use bytes::{Bytes, BytesMut};
-use dovetail::protocol::grpc::{Trailers, prefix};
+use dovetail::method::ServiceDescriptor;
+use dovetail::server::{Call, HandlerFuture, Model, ResponseHeaders, ServerLimits};
+use dovetail::stream::{Items, Receiver};
+use dovetail::transport::Keepalive;
 use dovetail::{
-    Address, Call, Channel, ChannelBuilder, Code, Context, HandlerFuture, Items, Keepalive, Model,
-    Receiver, ResponseHeaders, Running, Server, ServerLimits, Service, ServiceDescriptor, Status,
-    Wire, descriptor, exceptions, message,
+    Address, Channel, ChannelBuilder, Code, Context, Running, Server, Service, Status, Wire,
+    descriptor, exceptions, message,
 };
+use dovetail_protocol::grpc::{Trailers, prefix};
 use h2::client::{ResponseFuture, SendRequest};
 use http::{HeaderMap, Request};
 use std::fmt;

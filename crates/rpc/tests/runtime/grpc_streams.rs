@@ -4,8 +4,9 @@ use crate::fixture::{LONG, listen};
 use crate::grpc::{Answer, Client, MODELS, Number, answer, frame, request, runtime};
 use crate::streams::{BLOBS, FLOW, Flow};
 use bytes::Bytes;
-use dovetail::protocol::grpc::{Trailers, prefix};
-use dovetail::{Code, Server, ServerLimits};
+use dovetail::server::ServerLimits;
+use dovetail::{Code, Server};
+use dovetail_protocol::grpc::{Trailers, prefix};
 use h2::Reason;
 use std::time::Duration;
 

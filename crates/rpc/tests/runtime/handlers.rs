@@ -1,10 +1,11 @@
 //! The threads of handlers, and the fate of those that panic.
 
 use crate::fixture::*;
-#[cfg(feature = "async")]
-use dovetail::Model;
 use dovetail::blocking::Channel;
-use dovetail::{Code, Running, Server, ServerLimits, Status, Wire};
+#[cfg(feature = "async")]
+use dovetail::server::Model;
+use dovetail::server::ServerLimits;
+use dovetail::{Code, Running, Server, Status, Wire};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;

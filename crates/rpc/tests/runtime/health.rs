@@ -2,9 +2,9 @@
 
 use crate::fixture::{LONG, PROBE, Probe, Raw, address, listen, stock};
 use crate::http::response;
-use dovetail::{
-    Channel, Code, Health, Receiver, Server, Status, Wire, blocking, descriptor, message,
-};
+use dovetail::server::Health;
+use dovetail::stream::Receiver;
+use dovetail::{Channel, Code, Server, Status, Wire, blocking, descriptor, message};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Asked {

@@ -1,10 +1,11 @@
 //! Health checks of the servers of a channel.
 
 use crate::fixture::*;
+use dovetail::method::{Method, ServiceDescriptor};
 use dovetail::names::{HealthCheck, Policy, State};
+use dovetail::server::{Call, HandlerFuture, Health, Model};
 use dovetail::{
-    Call, Channel, Code, Context, HandlerFuture, Health, Method, Model, Running, Server, Service,
-    ServiceDescriptor, Status, Wire, blocking, descriptor, names,
+    Channel, Code, Context, Running, Server, Service, Status, Wire, blocking, descriptor, names,
 };
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener};

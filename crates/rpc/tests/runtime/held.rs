@@ -4,12 +4,14 @@
 use crate::fixture::{LONG, MODELS, Raw, address, listen, settle, until};
 use crate::grpc::{self, Client, request};
 use crate::hostile::frame;
-use dovetail::protocol::grpc::compress_zstd;
-use dovetail::wire::{Encoding, Limits};
+use dovetail::encoding::{Encoding, Limits};
+use dovetail::method::ServiceDescriptor;
+use dovetail::server::{Call, HandlerFuture, Model, ServerLimits};
+use dovetail::types::{Bytes, UnknownFields};
 use dovetail::{
-    Bytes, Call, Channel, Code, Context, HandlerFuture, Model, Running, Server, ServerLimits,
-    Service, ServiceDescriptor, Status, UnknownFields, Wire, blocking, descriptor, message,
+    Channel, Code, Context, Running, Server, Service, Status, Wire, blocking, descriptor, message,
 };
+use dovetail_protocol::grpc::compress_zstd;
 use std::net::Shutdown;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -2,8 +2,9 @@
 
 use crate::fixture::*;
 use crate::streams::{self, Flow};
+use dovetail::Status;
 use dovetail::blocking::Channel;
-use dovetail::{ServerLimits, Status};
+use dovetail::server::ServerLimits;
 use std::io::Write;
 use std::net::Shutdown;
 use std::sync::Arc;

@@ -1,10 +1,9 @@
 //! HTTP/1.1: calls in JSON, Connect's protocol, and Thrift beside them on one connection.
 
 use crate::fixture::{LONG, MODELS, Raw, until};
-use dovetail::{
-    Call, Code, Context, Cors, HandlerFuture, Model, Running, Server, ServerLimits, Service,
-    ServiceDescriptor, Status, descriptor, exceptions, message,
-};
+use dovetail::method::ServiceDescriptor;
+use dovetail::server::{Call, Cors, HandlerFuture, Model, ServerLimits};
+use dovetail::{Code, Context, Running, Server, Service, Status, descriptor, exceptions, message};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::fmt;

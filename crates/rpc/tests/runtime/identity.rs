@@ -7,9 +7,11 @@ use dovetail::identity::{
     Authentication, Authenticator, Bearer, Certificates, Credentials, Permissions, Principal,
     Processes, Token, Tokens,
 };
+use dovetail::method::{Method, ServiceDescriptor};
+use dovetail::server::{Call, HandlerFuture, Health, Model};
+use dovetail::tls::ClientCertificate;
 use dovetail::{
-    Call, Channel, ClientCertificate, Code, Context, HandlerFuture, Health, Method, Model,
-    ObjectRef, Server, Service, ServiceDescriptor, Status, Wire, blocking, descriptor, object,
+    Channel, Code, Context, ObjectRef, Server, Service, Status, Wire, blocking, descriptor, object,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

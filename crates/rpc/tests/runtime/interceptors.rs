@@ -2,11 +2,16 @@
 
 use crate::fixture::*;
 use crate::http::{post, response};
+use dovetail::intercept::{
+    CallEnd, CallHead, ClientCall, ClientInterceptor, Decision, DecisionFuture, Direction, Outcome,
+    Response, ServerInterceptor, StreamItem,
+};
+use dovetail::method::ServiceDescriptor;
+use dovetail::server::{Call, HandlerFuture, Model};
+use dovetail::stream::{Items, Receiver};
 use dovetail::{
-    Call, CallEnd, CallHead, Channel, ClientCall, ClientInterceptor, Code, Context, Decision,
-    DecisionFuture, Direction, Exceptions, HandlerFuture, Items, Message, Model, Outcome, Receiver,
-    Response, Running, Server, ServerInterceptor, Service, ServiceDescriptor, Status, StreamItem,
-    blocking, descriptor,
+    Channel, Code, Context, Exceptions, Message, Running, Server, Service, Status, blocking,
+    descriptor,
 };
 use std::io::{Read, Write};
 use std::net::TcpStream;

@@ -2,8 +2,9 @@
 
 use crate::fixture::LONG;
 use dovetail::identity::{Authentication, Jwt, JwtKeys};
-use dovetail::{Call, Code, Context, HandlerFuture, Server, Service, ServiceDescriptor, Status};
-use dovetail::{blocking, descriptor};
+use dovetail::method::ServiceDescriptor;
+use dovetail::server::{Call, HandlerFuture};
+use dovetail::{Code, Context, Server, Service, Status, blocking, descriptor};
 use std::time::Duration;
 
 descriptor!(static WHOM = "Whom" {

@@ -2,8 +2,10 @@
 
 use crate::fixture::*;
 use dovetail::blocking::Channel;
+use dovetail::server::{Counters, ServerLimits};
+use dovetail::status::Execution;
 use dovetail::throttle::{Quota, Reason, Throttle};
-use dovetail::{Code, Counters, Execution, Server, ServerLimits, Status};
+use dovetail::{Code, Server, Status};
 use std::time::Duration;
 
 const SHORT: Duration = Duration::from_millis(60);

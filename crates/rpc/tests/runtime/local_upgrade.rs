@@ -2,10 +2,10 @@
 //! and what cannot move stays.
 
 use crate::fixture::{LONG, MODELS, address, until};
-use dovetail::{
-    Call, Context, HandlerFuture, Items, Running, Server, ServerLimits, Service, ServiceDescriptor,
-    Status, Wire, blocking, descriptor,
-};
+use dovetail::method::ServiceDescriptor;
+use dovetail::server::{Call, HandlerFuture, ServerLimits};
+use dovetail::stream::Items;
+use dovetail::{Context, Running, Server, Service, Status, Wire, blocking, descriptor};
 use std::io;
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -53,7 +53,7 @@ impl Service for Tracks {
             }),
             SUM => call.upload(
                 (),
-                |_: Context, (), mut items: dovetail::Receiver<i32>| async move {
+                |_: Context, (), mut items: dovetail::stream::Receiver<i32>| async move {
                     let mut sum = 0;
                     while let Some(item) = items.next().await {
                         sum = sum * 3 % 1_000_007 + i64::from(item?);
@@ -168,7 +168,8 @@ fn in_the_middle_of_64_busy_streams() {
 #[cfg(feature = "async")]
 #[tokio::test]
 async fn in_the_middle_of_64_busy_tasks() {
-    use dovetail::{Channel, Model};
+    use dovetail::Channel;
+    use dovetail::server::Model;
     const MODELS: [Model; 2] = [Model::ThreadPerConnection, Model::EventLoops(Some(2))];
     for model in MODELS {
         let tracks = Tracks::default();
@@ -204,7 +205,7 @@ async fn in_the_middle_of_64_busy_tasks() {
 /// As [`use_it`], with streams from the server alone.
 #[cfg(feature = "async")]
 async fn use_it_async(channel: dovetail::Channel, running: Arc<Running>, round: u64) -> i32 {
-    type Counted = (i32, dovetail::Receiver<i32>);
+    type Counted = (i32, dovetail::stream::Receiver<i32>);
     for turn in 1.. {
         let last = running.counters().local_connections == round;
         let next = channel.call(&TRACKS.methods[NEXT], ()).await;

@@ -2,8 +2,9 @@
 
 use crate::fixture::*;
 use dovetail::blocking::Channel;
-use dovetail::wire::msgpack::Structs;
-use dovetail::{Code, Execution, Server, ServerLimits, Status, Wire, message};
+use dovetail::server::{MsgpackStructs, ServerLimits};
+use dovetail::status::Execution;
+use dovetail::{Code, Server, Status, Wire, message};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::thread;
@@ -213,7 +214,7 @@ fn structs_as_maps() {
     }
     message!(Point { 1 x: i32, });
 
-    let server = Server::new().msgpack_structs(Structs::Maps);
+    let server = Server::new().msgpack_structs(MsgpackStructs::Maps);
     let server = server.bind("next", |point: Point| Point { x: point.x + 1 });
     let running = server.listen("tcp://127.0.0.1:0").unwrap().start().unwrap();
     let mut stream = TcpStream::connect(tcp_place(&running)).unwrap();
@@ -229,7 +230,7 @@ fn structs_as_maps() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let builder = Channel::builder(&listener.local_addr().unwrap().to_string()).unwrap();
     let builder = builder.wire(Wire::MsgpackRpc).timeout(LONG);
-    let channel = builder.msgpack_structs(Structs::Maps).build();
+    let channel = builder.msgpack_structs(MsgpackStructs::Maps).build();
     let peer = thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
         let mut call = [0; 13];

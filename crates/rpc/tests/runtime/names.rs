@@ -2,12 +2,13 @@
 
 use crate::callbacks::until_async;
 use crate::fixture::*;
+use dovetail::client::{HedgingPolicy, RetryPolicy};
+use dovetail::method::{Method, ServiceDescriptor};
 use dovetail::names::{Backend, Outliers, Policy, Resolution, Resolver, State, Updates};
+use dovetail::server::{Call, HandlerFuture, Model};
 use dovetail::statistics::Statistics;
-use dovetail::{
-    Call, Channel, Code, Context, Execution, HandlerFuture, HedgingPolicy, Method, Model,
-    RetryPolicy, Running, Server, Service, ServiceDescriptor, Status, blocking, descriptor,
-};
+use dovetail::status::Execution;
+use dovetail::{Channel, Code, Context, Running, Server, Service, Status, blocking, descriptor};
 use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};

@@ -2,10 +2,10 @@
 
 use crate::fixture::*;
 use dovetail::blocking::Channel;
-use dovetail::{
-    Call, Code, Context, Execution, HandlerFuture, Running, Server, ServerLimits, Service,
-    ServiceDescriptor, Status, Wire, descriptor,
-};
+use dovetail::method::ServiceDescriptor;
+use dovetail::server::{Call, HandlerFuture, ServerLimits};
+use dovetail::status::Execution;
+use dovetail::{Code, Context, Running, Server, Service, Status, Wire, descriptor};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;

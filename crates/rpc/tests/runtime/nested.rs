@@ -1,10 +1,9 @@
 //! Calls that handlers make take over the deadline and the trace of the call that they answer.
 
 use crate::fixture::*;
-use dovetail::{
-    Call, Channel, Code, Context, HandlerFuture, Model, Running, Server, Service,
-    ServiceDescriptor, Status, blocking, descriptor,
-};
+use dovetail::method::ServiceDescriptor;
+use dovetail::server::{Call, HandlerFuture, Model};
+use dovetail::{Channel, Code, Context, Running, Server, Service, Status, blocking, descriptor};
 use std::time::{Duration, Instant};
 
 descriptor!(static RELAY = "Relay" {

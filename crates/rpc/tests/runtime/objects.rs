@@ -3,15 +3,18 @@
 
 use crate::fixture::{LONG, MODELS, address, listen, stock, tcp_place, until};
 use bytes::BytesMut;
-use dovetail::protocol::ConnectionLimits;
-use dovetail::protocol::dovetail::{
-    Connection, Event, MethodKey, NoMethods, Options, OutgoingCall, Role, Target,
-};
-use dovetail::protocol::{Headers, Name};
+use dovetail::method::ServiceDescriptor;
+use dovetail::protocol::{ConnectionLimits, Name};
+use dovetail::server::{Call, HandlerFuture, Model, ServerLimits};
+use dovetail::status::Execution;
+use dovetail::stream::{Items, Receiver, Upload};
 use dovetail::{
-    Call, Channel, Code, Context, Execution, HandlerFuture, Items, Model, ObjectRef, Receiver,
-    Running, Server, ServerLimits, Service, ServiceDescriptor, Status, Upload, Wire, blocking,
+    Channel, Code, Context, ObjectRef, Running, Server, Service, Status, Wire, blocking,
     descriptor, object,
+};
+use dovetail_protocol::Headers;
+use dovetail_protocol::dovetail::{
+    Connection, Event, MethodKey, NoMethods, Options, OutgoingCall, Role, Target,
 };
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -818,10 +821,10 @@ fn call_by_number(running: &Running, number: u32, service: &str) -> Status {
         awaits: None,
     };
     let contract = || {
-        Arc::new(dovetail::protocol::dovetail::Contract {
+        Arc::new(dovetail_protocol::dovetail::Contract {
             service: Name::new(service),
             method: Name::new("add"),
-            kind: dovetail::MethodKind::Unary,
+            kind: dovetail::method::MethodKind::Unary,
             description: None,
         })
     };

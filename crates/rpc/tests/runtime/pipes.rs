@@ -2,8 +2,10 @@
 
 use crate::fixture::*;
 use dovetail::blocking::Channel;
+use dovetail::status::Execution;
 use dovetail::transport::{Connector, Pipe, Stream, Wait};
-use dovetail::{Bytes, Execution, Server, Status};
+use dovetail::types::Bytes;
+use dovetail::{Server, Status};
 use std::io::{self, ErrorKind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};

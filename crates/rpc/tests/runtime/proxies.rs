@@ -2,10 +2,9 @@
 
 use crate::certificates::{Authority, NAMES};
 use crate::fixture::*;
-use dovetail::{
-    Call, Context, HandlerFuture, Model, Running, Server, ServerLimits, Service, ServiceDescriptor,
-    Status, descriptor,
-};
+use dovetail::method::ServiceDescriptor;
+use dovetail::server::{Call, HandlerFuture, Model, ServerLimits};
+use dovetail::{Context, Running, Server, Service, Status, descriptor};
 use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};

@@ -1,11 +1,12 @@
 //! Servers that describe their contracts, and servers that say wrong things.
 
 use crate::fixture::{LONG, PROBE, Probe, address, listen, stock};
-use dovetail::reflection::{describe_services, descriptors, list_services};
-use dovetail::{
-    Bytes, Call, Channel, Code, Context, HandlerFuture, Items, Receiver, Reflection, Server,
-    Service, ServiceDescriptor, Status, Wire, descriptor, message,
-};
+use dovetail::method::ServiceDescriptor;
+use dovetail::reflection::{Reflection, describe_services, descriptors, list_services};
+use dovetail::server::{Call, HandlerFuture};
+use dovetail::stream::{Items, Receiver};
+use dovetail::types::Bytes;
+use dovetail::{Channel, Code, Context, Server, Service, Status, Wire, descriptor, message};
 use dovetail_wire::protobuf;
 
 fn block_on<F: Future>(work: F) -> F::Output {

@@ -1,7 +1,9 @@
 //! Rolling restarts: servers take turns on one port while callers call, and no call fails.
 
 use crate::fixture::*;
-use dovetail::{Channel, Method, Model, Running, Server, Status};
+use dovetail::method::Method;
+use dovetail::server::Model;
+use dovetail::{Channel, Running, Server, Status};
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{interval, sleep};
@@ -41,7 +43,7 @@ async fn check(model: Model, wire: &str) {
     // by default.
     let channel = builder.connect_wait(LONG).build();
     let call = |channel: Channel| async move {
-        let bytes = dovetail::Bytes::from_static(b"abc");
+        let bytes = dovetail::types::Bytes::from_static(b"abc");
         channel.call::<_, i32, Status>(TAKES, (&bytes,)).await
     };
     // A channel waits for a server that it has reached before.

@@ -5,11 +5,10 @@ use crate::fixture::*;
 use crate::identity::tokens;
 use crate::interceptors::{WIRES, lacks, start, stop};
 use dovetail::identity::Authentication;
+use dovetail::method::{Method, ServiceDescriptor};
+use dovetail::server::{Call, HalfClosed, HandlerFuture, Model};
 use dovetail::sessions::{FileStore, HEADER, SessionEnd, Sessions};
-use dovetail::{
-    Call, Channel, Code, Context, HalfClosed, HandlerFuture, Message, Method, Model, Server,
-    Service, ServiceDescriptor, Status, descriptor,
-};
+use dovetail::{Channel, Code, Context, Message, Server, Service, Status, descriptor};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -2,11 +2,9 @@
 
 use crate::fixture::{Raw, listen};
 use crate::http::{post, response};
-use dovetail::wire::{enumeration, message};
-use dovetail::{
-    Call, Context, HandlerFuture, Server, Service, ServiceDescriptor, Status, descriptor,
-    exceptions,
-};
+use dovetail::method::ServiceDescriptor;
+use dovetail::server::{Call, HandlerFuture};
+use dovetail::{Context, Server, Service, Status, descriptor, enumeration, exceptions, message};
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Colour(i32);

@@ -4,9 +4,12 @@ use crate::callbacks::until_async;
 use crate::fixture::*;
 use crate::http::response;
 use crate::interceptors::{ORDERS, Orders, PlaceError, WIRES, lacks, start, stop};
+use dovetail::method::Method;
+use dovetail::server::Model;
 use dovetail::statistics::{MethodStatistics, Statistics};
+use dovetail::stream::Receiver;
 use dovetail::throttle::{Quota, Throttle};
-use dovetail::{Channel, Code, Method, Model, Receiver, Server, Status};
+use dovetail::{Channel, Code, Server, Status};
 use std::time::Duration;
 
 fn method(name: &str) -> &'static Method {

@@ -2,9 +2,12 @@
 //! kinds of end.
 
 use crate::fixture::{LONG, MODELS, address, listen, stock, until};
+use dovetail::method::ServiceDescriptor;
+use dovetail::server::{Call, HandlerFuture, Model};
+use dovetail::stream::{Items, Receiver};
 use dovetail::{
-    Call, Code, Context, HandlerFuture, Items, Model, Receiver, Running, Server, Service,
-    ServiceDescriptor, Status, Wire, blocking, descriptor, exceptions, message,
+    Code, Context, Running, Server, Service, Status, Wire, blocking, descriptor, exceptions,
+    message,
 };
 use std::fmt;
 use std::sync::Arc;
@@ -37,9 +40,9 @@ descriptor!(pub(crate) static FLOW = "Flow" {
     count(1 to: i32, 2 fails_after: i32) -> String | Failure, stream<i32 | Failure>;
     sum(1 stop_after: i32) -> i64 | Failure, sink<i32 | Failure>;
     echo() -> (), sink<String>, stream<String>;
-    blobs(1 size: i32) -> (), stream<dovetail::Bytes>;
+    blobs(1 size: i32) -> (), stream<dovetail::types::Bytes>;
     forever() -> (), stream<i32>;
-    sink() -> (), sink<dovetail::Bytes>;
+    sink() -> (), sink<dovetail::types::Bytes>;
 });
 
 pub(crate) const COUNT: usize = 0;
@@ -150,12 +153,14 @@ impl Service for Flow {
             ),
             BLOBS => call.stream((0,), |_: Context, (size,): (i32,)| async move {
                 let runs = Runs::new(&self.0);
-                Ok::<_, Status>(Items::<dovetail::Bytes>::with(move |mut out| async move {
-                    loop {
-                        runs.0.made.fetch_add(1, Ordering::SeqCst);
-                        out.send(vec![7; size as usize].into()).await;
-                    }
-                }))
+                Ok::<_, Status>(Items::<dovetail::types::Bytes>::with(
+                    move |mut out| async move {
+                        loop {
+                            runs.0.made.fetch_add(1, Ordering::SeqCst);
+                            out.send(vec![7; size as usize].into()).await;
+                        }
+                    },
+                ))
             }),
             FOREVER => call.stream((), |_: Context, ()| async move {
                 let runs = Runs::new(&self.0);
@@ -166,7 +171,7 @@ impl Service for Flow {
             }),
             SINK => call.upload(
                 (),
-                |_: Context, (), mut items: Receiver<dovetail::Bytes>| async move {
+                |_: Context, (), mut items: Receiver<dovetail::types::Bytes>| async move {
                     let _runs = Runs::new(&self.0);
                     while let Some(item) = items.next().await {
                         item?;
@@ -273,7 +278,7 @@ fn items_then_the_answer() {
     });
 }
 
-type Blobs = blocking::Receiver<dovetail::Bytes>;
+type Blobs = blocking::Receiver<dovetail::types::Bytes>;
 
 type Echo = blocking::Upload<String, blocking::Receiver<String>>;
 

@@ -4,11 +4,12 @@ use crate::callbacks::until_async;
 use crate::fixture::*;
 use crate::health::{Asked, HEALTH, Said};
 use crate::interceptors::{ORDERS, Orders, PlaceError, WIRES, lacks, start, stop};
+use dovetail::intercept::{CallHead, Decision, ServerInterceptor};
+use dovetail::method::Method;
+use dovetail::server::Model;
+use dovetail::status::Execution;
 use dovetail::throttle::{Criticality, Quota, Reason, Throttle};
-use dovetail::{
-    CallHead, Channel, ChannelBuilder, Code, Decision, Execution, Method, Model, Server,
-    ServerInterceptor, Status, blocking,
-};
+use dovetail::{Channel, ChannelBuilder, Code, Server, Status, blocking};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
@@ -410,7 +411,7 @@ fn health_checks_are_no_load() {
         ),
     ] {
         let refusals = throttle.refusals();
-        let health = dovetail::Health::default();
+        let health = dovetail::server::Health::default();
         let server = Server::new().health(&health).throttle(throttle);
         let running = start(Model::EventLoops(Some(1)), server);
         let channel = blocking::Channel::builder(&running.addresses()[0].to_string()).unwrap();

@@ -4,10 +4,11 @@
 use crate::certificates::{Authority, Certified, NAMES};
 use crate::fixture::*;
 use dovetail::blocking::Channel;
-use dovetail::{
-    Bytes, Call, ClientCertificate, ClientTls, Code, Context, Counters, HandlerFuture, Model,
-    Running, Server, ServerLimits, ServerTls, Service, ServiceDescriptor, Status, Wire, descriptor,
-};
+use dovetail::method::ServiceDescriptor;
+use dovetail::server::{Call, Counters, HandlerFuture, Model, ServerLimits};
+use dovetail::tls::{ClientCertificate, ClientTls, ServerTls};
+use dovetail::types::Bytes;
+use dovetail::{Code, Context, Running, Server, Service, Status, Wire, descriptor};
 use rustls::pki_types::ServerName;
 use rustls::pki_types::pem::PemObject;
 use std::io::{Read, Write};

@@ -3,11 +3,11 @@
 use crate::callbacks::until_async;
 use crate::fixture::*;
 use crate::interceptors::{WIRES, lacks, start, stop};
+use dovetail::intercept::Outcome;
+use dovetail::method::{Method, ServiceDescriptor};
+use dovetail::server::{Call, HandlerFuture, Model};
 use dovetail::trace::{Recent, Span, SpanKind, TraceContext, Tracing};
-use dovetail::{
-    Call, Channel, Code, Context, HandlerFuture, Method, Model, Outcome, Running, Server, Service,
-    ServiceDescriptor, Status, Wire, descriptor,
-};
+use dovetail::{Channel, Code, Context, Running, Server, Service, Status, Wire, descriptor};
 use std::time::Duration;
 
 descriptor!(static HOP = "Hop" in "trace.v1" {

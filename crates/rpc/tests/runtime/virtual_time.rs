@@ -2,11 +2,11 @@
 
 use crate::fixture::stock;
 use crate::streams::{FLOW, Flow, SINK};
+use dovetail::method::ServiceDescriptor;
+use dovetail::server::{Call, HandlerFuture, ServerLimits};
+use dovetail::stream::Upload;
 use dovetail::testing::{Pair, run};
-use dovetail::{
-    Call, Code, Context, HandlerFuture, Server, ServerLimits, Service, ServiceDescriptor, Status,
-    Upload, Wire, descriptor,
-};
+use dovetail::{Code, Context, Server, Service, Status, Wire, descriptor};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -121,11 +121,11 @@ fn the_items_of_a_caller_may_take_hours() {
     let server = Server::new().service(Flow::default()).limits(limits);
     run(server, async |pair| {
         let channel = pair.channel(|builder| builder.wire(Wire::Dovetail));
-        let opened: Result<Upload<dovetail::Bytes, ()>, Status> =
+        let opened: Result<Upload<dovetail::types::Bytes, ()>, Status> =
             channel.upload(&FLOW.methods[SINK], ()).await;
         let (mut sender, answer) = opened.unwrap();
         // Longer than what is on its way at a time.
-        let blob = dovetail::Bytes::from(vec![7; 1 << 20]);
+        let blob = dovetail::types::Bytes::from(vec![7; 1 << 20]);
         for _ in 0..3 {
             sender.send(&blob).await.unwrap();
             pair.advance(HOUR).await;

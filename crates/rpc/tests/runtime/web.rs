@@ -3,12 +3,13 @@
 use crate::fixture::{LONG, MODELS, Raw, listen, until};
 use crate::http::{Response, chunk, gzip, post, response, until_text};
 use crate::streams::{Flow, start};
-use dovetail::protocol::envelope::prefix;
-use dovetail::protocol::grpc::Text;
-use dovetail::{
-    Any, Call, Code, Context, HandlerFuture, Items, Model, Running, Server, ServerLimits, Service,
-    ServiceDescriptor, Status, descriptor,
-};
+use dovetail::method::ServiceDescriptor;
+use dovetail::server::{Call, HandlerFuture, Model, ServerLimits};
+use dovetail::stream::Items;
+use dovetail::types::Any;
+use dovetail::{Code, Context, Running, Server, Service, Status, descriptor};
+use dovetail_protocol::envelope::prefix;
+use dovetail_protocol::grpc::Text;
 use std::io::Read;
 
 /// A message behind its prefix, with this flag.
@@ -339,7 +340,7 @@ impl Service for Talk {
                 beside(&cx)?;
                 let detail = Any {
                     type_name: "type.googleapis.com/a.B".to_owned(),
-                    value: dovetail::Bytes::from_static(b"\x08\x01"),
+                    value: dovetail::types::Bytes::from_static(b"\x08\x01"),
                     ..Any::default()
                 };
                 let why = Status::new(Code::NotFound, text).with_details(vec![detail]);

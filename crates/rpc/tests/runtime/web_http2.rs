@@ -5,8 +5,9 @@ use crate::grpc::{Client, MODELS, runtime};
 use crate::streams::Flow;
 use crate::web::{envelope, opened};
 use bytes::{Bytes, BytesMut};
-use dovetail::protocol::grpc::Text;
-use dovetail::{Cors, Server};
+use dovetail::Server;
+use dovetail::server::Cors;
+use dovetail_protocol::grpc::Text;
 use http::{HeaderMap, Request};
 use std::time::Duration;
 

@@ -4,7 +4,8 @@ use crate::fixture::{LONG, MODELS, Raw, listen, until};
 use crate::http::{response, until_text};
 use crate::streams::{Flow, start};
 use crate::web::Talk;
-use dovetail::{Cors, Model, Running, Server, ServerLimits};
+use dovetail::server::{Cors, Model, ServerLimits};
+use dovetail::{Running, Server};
 use std::io::{Read, Write};
 use std::time::Duration;
 

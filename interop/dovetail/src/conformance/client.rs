@@ -7,9 +7,13 @@ use crate::connectrpc::conformance::v1::{
     ClientErrorResult, ClientResponseResult, ConformancePayload, ConformanceServiceClient, Detail,
     Failure, UnimplementedRequest, UnknownMethodClient,
 };
+use dovetail::encoding::{Limits, Value};
 use dovetail::protocol::{Codec, ConnectionLimits};
-use dovetail::wire::{Limits, Message, Value, protobuf};
-use dovetail::{Answer, Any, Channel, Code, Receiver, ResponseHeaders, Sender, Status, Wire};
+use dovetail::server::ResponseHeaders;
+use dovetail::stream::{Answer, Receiver, Sender};
+use dovetail::types::Any;
+use dovetail::{Channel, Code, Message, Status, Wire};
+use dovetail_wire::protobuf;
 use std::error::Error;
 use std::io::stdin;
 use std::sync::Arc;

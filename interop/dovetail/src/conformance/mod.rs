@@ -11,9 +11,11 @@ use crate::connectrpc::conformance::v1::{
     BidiStreamRequest, ClientStreamRequest, Header, IdempotentUnaryRequest, RequestInfo,
     ServerStreamRequest, UnaryRequest,
 };
-use dovetail::protocol::metadata::{InvalidMetadata, decode_value, encode_value};
-use dovetail::wire::{AnyType, Message, Value, protobuf};
-use dovetail::{Any, Bytes};
+use dovetail::Message;
+use dovetail::encoding::Value;
+use dovetail::types::{Any, Bytes};
+use dovetail_protocol::metadata::{InvalidMetadata, decode_value, encode_value};
+use dovetail_wire::{AnyType, protobuf};
 use std::error::Error;
 use std::io::{ErrorKind, Read, Write};
 

@@ -9,9 +9,12 @@ use crate::connectrpc::conformance::v1::{
     UnaryRequest, UnaryResponse, UnaryResponseDefinition,
 };
 use crate::{MODELS, Options, pick};
-use dovetail::protocol::metadata::InvalidMetadata;
-use dovetail::wire::{EncodeError, Encoding, Message, Value};
-use dovetail::{Address, Any, Bytes, Code, Context, Items, Receiver, Server, ServerLimits, Status};
+use dovetail::encoding::{EncodeError, Encoding, Value};
+use dovetail::server::ServerLimits;
+use dovetail::stream::{Items, Receiver};
+use dovetail::types::{Any, Bytes};
+use dovetail::{Address, Code, Context, Message, Server, Status};
+use dovetail_protocol::metadata::InvalidMetadata;
 use std::error::Error;
 use std::time::{Duration, Instant};
 

@@ -9,7 +9,8 @@ use super::{ECHO_INITIAL, ECHO_TRAILING, TEST_SERVICE, payload, sizes};
 use crate::case::{Case, Outcome, case, check, fail, pass};
 use crate::connector::Connector;
 use crate::grpc::{with, with_built};
-use dovetail::{Channel, ChannelBuilder, Code, ResponseHeaders, Status};
+use dovetail::server::ResponseHeaders;
+use dovetail::{Channel, ChannelBuilder, Code, Status};
 use std::time::Duration;
 
 /// The sizes of requests, and those of the answers that they ask for.

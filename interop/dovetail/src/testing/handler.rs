@@ -6,7 +6,9 @@ use super::contract::grpc::testing::{
     StreamingOutputCallResponse, TestService,
 };
 use super::{ECHO_INITIAL, ECHO_TRAILING, payload};
-use dovetail::{Bytes, Code, Context, ItemSink, Items, Receiver, Status};
+use dovetail::stream::{ItemSink, Items, Receiver};
+use dovetail::types::Bytes;
+use dovetail::{Code, Context, Status};
 use std::time::Duration;
 use tokio::time::sleep;
 

@@ -14,7 +14,8 @@ pub(crate) use contract::grpc::testing::{TEST_SERVICE, TestServiceServer};
 pub(crate) use handler::Handler;
 
 use contract::grpc::testing::{Payload, ResponseParameters};
-use dovetail::{Bytes, Code, Status};
+use dovetail::types::Bytes;
+use dovetail::{Code, Status};
 
 /// Headers with which a caller asks for the same beside the answer: before it, and behind it.
 const ECHO_INITIAL: &str = "x-grpc-test-echo-initial";

@@ -4,7 +4,7 @@ use super::probe::Outcome;
 use crate::paint::{Paint, Style};
 use crate::table::{Align, Cell, Table};
 use dovetail::Wire;
-use dovetail::protocol::connect::Codec;
+use dovetail_protocol::connect::Codec;
 use std::time::Duration;
 
 /// The ways by which each wire is called; the columns of times.

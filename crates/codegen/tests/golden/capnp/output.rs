@@ -2,7 +2,7 @@
 
 #[allow(clippy::module_inception, dead_code, missing_docs, unreachable_pub)]
 pub mod capnp {
-    use ::dovetail::{UnknownFields, message};
+    use ::dovetail::generated::{UnknownFields, message};
 
     #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
     pub struct Void {
@@ -20,10 +20,11 @@ pub mod capnp {
     non_upper_case_globals
 )]
 pub mod input {
-    use ::dovetail::{
-        Bytes, Call, Case, Context, HandlerFuture, ObjectRef, Service, ServiceDescriptor, Status,
-        UnknownFields, descriptor, enumeration, if_async, message, object, oneof, union,
+    use ::dovetail::generated::{
+        Bytes, Call, Case, HandlerFuture, ServiceDescriptor, UnknownFields, descriptor,
+        enumeration, if_async, message, object, oneof, union,
     };
+    use ::dovetail::{Context, ObjectRef, Service, Status};
     use ::std::future::Future;
     use ::std::sync::{Arc, LazyLock};
 

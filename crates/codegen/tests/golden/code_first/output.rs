@@ -9,11 +9,11 @@
     clippy::type_complexity
 )]
 pub mod orders {
-    use ::dovetail::{
-        Bytes, Call, Context, HandlerFuture, Items, Receiver, Service, ServiceDescriptor,
-        Timestamp, UnknownFields, Uuid, descriptor, enumeration, exceptions, if_async, message,
-        union,
+    use ::dovetail::generated::{
+        Bytes, Call, HandlerFuture, Items, Receiver, ServiceDescriptor, Timestamp, UnknownFields,
+        Uuid, descriptor, enumeration, exceptions, if_async, message, union,
     };
+    use ::dovetail::{Context, Service};
     use ::std::collections::{BTreeMap, BTreeSet};
     use ::std::future::Future;
     use ::std::sync::Arc;
@@ -469,25 +469,27 @@ pub mod orders {
             pub async fn follow(
                 &self,
                 since: i64,
-            ) -> Result<::dovetail::Receiver<Order>, ::dovetail::Status> {
+            ) -> Result<::dovetail::stream::Receiver<Order>, ::dovetail::Status> {
                 self.channel.stream(&ORDERS.methods[6], (&since,)).await
             }
 
-            pub async fn log(&self) -> Result<(i64, ::dovetail::Receiver<String>), LogError> {
+            pub async fn log(
+                &self,
+            ) -> Result<(i64, ::dovetail::stream::Receiver<String>), LogError> {
                 self.channel.stream(&ORDERS.methods[7], ()).await
             }
 
             pub async fn import(
                 &self,
                 all: bool,
-            ) -> Result<::dovetail::Upload<Order, i64>, ::dovetail::Status> {
+            ) -> Result<::dovetail::stream::Upload<Order, i64>, ::dovetail::Status> {
                 self.channel.upload(&ORDERS.methods[8], (&all,)).await
             }
 
             pub async fn talk(
                 &self,
             ) -> Result<
-                ::dovetail::Upload<String, ::dovetail::Receiver<String>>,
+                ::dovetail::stream::Upload<String, ::dovetail::stream::Receiver<String>>,
                 ::dovetail::Status,
             > {
                 self.channel.chat(&ORDERS.methods[9], ()).await

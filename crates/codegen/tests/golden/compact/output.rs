@@ -7,10 +7,11 @@
     clippy::result_large_err
 )]
 pub mod compact {
-    use ::dovetail::{
-        Call, CompactString, Context, HandlerFuture, Service, ServiceDescriptor, Status,
-        UnknownFields, descriptor, exceptions, if_async, message, union,
+    use ::dovetail::generated::{
+        Call, CompactString, HandlerFuture, ServiceDescriptor, UnknownFields, descriptor,
+        exceptions, if_async, message, union,
     };
+    use ::dovetail::{Context, Service, Status};
     use ::std::collections::{BTreeMap, BTreeSet};
     use ::std::future::Future;
     use ::std::sync::{Arc, LazyLock};

@@ -3,10 +3,10 @@
 #[allow(clippy::module_inception, dead_code, missing_docs, unreachable_pub)]
 #[allow(clippy::type_complexity)]
 pub mod containers {
-    use ::dovetail::{
-        Bytes, Call, Context, HandlerFuture, Service, ServiceDescriptor, Status, UnknownFields,
-        descriptor, if_async, message,
+    use ::dovetail::generated::{
+        Bytes, Call, HandlerFuture, ServiceDescriptor, UnknownFields, descriptor, if_async, message,
     };
+    use ::dovetail::{Context, Service, Status};
     use ::std::collections::{BTreeMap, BTreeSet};
     use ::std::future::Future;
     use ::std::sync::Arc;

@@ -7,10 +7,11 @@
     clippy::large_enum_variant
 )]
 pub mod defaults {
-    use ::dovetail::{
-        Bytes, Call, Context, HandlerFuture, Service, ServiceDescriptor, Status, UnknownFields,
-        Uuid, descriptor, enumeration, if_async, message, union,
+    use ::dovetail::generated::{
+        Bytes, Call, HandlerFuture, ServiceDescriptor, UnknownFields, Uuid, descriptor,
+        enumeration, if_async, message, union,
     };
+    use ::dovetail::{Context, Service, Status};
     use ::std::collections::{BTreeMap, BTreeSet};
     use ::std::future::Future;
     use ::std::sync::{Arc, LazyLock};

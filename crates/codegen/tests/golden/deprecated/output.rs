@@ -13,10 +13,11 @@
     clippy::result_large_err
 )]
 pub mod deprecated {
-    use ::dovetail::{
-        Call, Context, HandlerFuture, Service, ServiceDescriptor, Status, UnknownFields,
-        descriptor, enumeration, exceptions, if_async, message, union,
+    use ::dovetail::generated::{
+        Call, HandlerFuture, ServiceDescriptor, UnknownFields, descriptor, enumeration, exceptions,
+        if_async, message, union,
     };
+    use ::dovetail::{Context, Service, Status};
     use ::std::future::Future;
     use ::std::sync::Arc;
 

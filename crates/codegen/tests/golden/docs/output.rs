@@ -7,10 +7,10 @@
     rustdoc::all
 )]
 pub mod docs {
-    use ::dovetail::{
-        Call, Context, HandlerFuture, Service, ServiceDescriptor, Status, UnknownFields,
-        descriptor, if_async, message,
+    use ::dovetail::generated::{
+        Call, HandlerFuture, ServiceDescriptor, UnknownFields, descriptor, if_async, message,
     };
+    use ::dovetail::{Context, Service, Status};
     use ::std::future::Future;
     use ::std::sync::Arc;
 

@@ -3,7 +3,7 @@
 #[allow(clippy::module_inception, dead_code, missing_docs, unreachable_pub)]
 #[allow(non_upper_case_globals)]
 pub mod enums {
-    use ::dovetail::{UnknownFields, enumeration, message};
+    use ::dovetail::generated::{UnknownFields, enumeration, message};
     use ::std::collections::BTreeMap;
 
     pub const FAVOURITE: Colour = Colour::BLUE;

@@ -7,10 +7,11 @@
     clippy::result_large_err
 )]
 pub mod exceptions {
-    use ::dovetail::{
-        Call, Context, HandlerFuture, Service, ServiceDescriptor, UnknownFields, descriptor,
-        exceptions, if_async, message,
+    use ::dovetail::generated::{
+        Call, HandlerFuture, ServiceDescriptor, UnknownFields, descriptor, exceptions, if_async,
+        message,
     };
+    use ::dovetail::{Context, Service};
     use ::std::future::Future;
     use ::std::sync::Arc;
 

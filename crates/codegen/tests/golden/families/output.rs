@@ -7,10 +7,11 @@
     clippy::result_large_err
 )]
 pub mod zoo {
-    use ::dovetail::{
-        Call, Context, HandlerFuture, Service, ServiceDescriptor, Status, UnknownFields,
-        descriptor, exceptions, extends, family, if_async, message, thrown, union,
+    use ::dovetail::generated::{
+        Call, HandlerFuture, ServiceDescriptor, UnknownFields, descriptor, exceptions, extends,
+        family, if_async, message, thrown, union,
     };
+    use ::dovetail::{Context, Service, Status};
     use ::std::collections::BTreeMap;
     use ::std::future::Future;
     use ::std::sync::{Arc, LazyLock};
@@ -344,7 +345,7 @@ pub mod zoo {
 
     #[allow(clippy::enum_variant_names, clippy::large_enum_variant)]
     pub mod animals {
-        use ::dovetail::{UnknownFields, extends, family, message};
+        use ::dovetail::generated::{UnknownFields, extends, family, message};
 
         /// What lives.
         #[derive(Clone, Debug, PartialEq)]

@@ -7,10 +7,11 @@
     clippy::large_enum_variant
 )]
 pub mod graphs {
-    use ::dovetail::{
-        Any, Array, Call, Context, Free, HandlerFuture, Ref, Service, ServiceDescriptor, Status,
-        Timestamp, UnknownFields, descriptor, extends, family, if_async, message, union,
+    use ::dovetail::generated::{
+        Any, Array, Call, Free, HandlerFuture, Ref, ServiceDescriptor, Timestamp, UnknownFields,
+        descriptor, extends, family, if_async, message, union,
     };
+    use ::dovetail::{Context, Service, Status};
     use ::std::future::Future;
     use ::std::sync::{Arc, LazyLock};
 

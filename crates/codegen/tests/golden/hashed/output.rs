@@ -3,7 +3,7 @@
 #[allow(clippy::module_inception, dead_code, missing_docs, unreachable_pub)]
 #[allow(clippy::approx_constant)]
 pub mod hashed {
-    use ::dovetail::{OrderedFloat, UnknownFields, message};
+    use ::dovetail::generated::{OrderedFloat, UnknownFields, message};
     use ::std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
     use ::std::sync::LazyLock;
 

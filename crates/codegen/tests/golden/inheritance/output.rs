@@ -4,10 +4,10 @@
 pub mod company {
     #[allow(clippy::too_many_arguments)]
     pub mod calculator {
-        use ::dovetail::{
-            Call, Context, HandlerFuture, Service, ServiceDescriptor, Status, UnknownFields,
-            descriptor, if_async, message,
+        use ::dovetail::generated::{
+            Call, HandlerFuture, ServiceDescriptor, UnknownFields, descriptor, if_async, message,
         };
+        use ::dovetail::{Context, Service, Status};
         use ::std::future::Future;
         use ::std::sync::Arc;
 
@@ -598,10 +598,10 @@ pub mod company {
     }
 
     pub mod shared {
-        use ::dovetail::{
-            Call, Context, HandlerFuture, Service, ServiceDescriptor, Status, UnknownFields,
-            descriptor, if_async, message,
+        use ::dovetail::generated::{
+            Call, HandlerFuture, ServiceDescriptor, UnknownFields, descriptor, if_async, message,
         };
+        use ::dovetail::{Context, Service, Status};
         use ::std::future::Future;
         use ::std::sync::Arc;
 

@@ -7,7 +7,7 @@
     clippy::large_enum_variant
 )]
 pub mod keys {
-    use ::dovetail::{OrderedFloat, UnknownFields, message, union};
+    use ::dovetail::generated::{OrderedFloat, UnknownFields, message, union};
     use ::std::collections::{BTreeMap, BTreeSet};
     use ::std::sync::LazyLock;
 

@@ -3,7 +3,7 @@
 #[allow(clippy::module_inception, dead_code, missing_docs, unreachable_pub)]
 /// Everything whose bytes protobuf decides by more than its type.
 pub mod meaning {
-    use ::dovetail::{Bytes, UnknownFields, enumeration, message};
+    use ::dovetail::generated::{Bytes, UnknownFields, enumeration, message};
     use ::std::collections::BTreeMap;
 
     /// Fields without presence.
@@ -72,7 +72,7 @@ pub mod meaning {
         pub one: Option<Inside>,
         pub many: Vec<Inside>,
         pub after: Option<i32>,
-        pub at: Option<::dovetail::wire::protobuf::Timestamp>,
+        pub at: Option<::dovetail::types::protobuf::Timestamp>,
         pub unknown_fields: UnknownFields,
     }
 
@@ -80,7 +80,7 @@ pub mod meaning {
         1 one: Option<Inside> [group],
         2 many: Vec<Inside> [implicit, group],
         3 after: Option<i32>,
-        20 at: Option<::dovetail::wire::protobuf::Timestamp> [group],
+        20 at: Option<::dovetail::types::protobuf::Timestamp> [group],
         ..unknown_fields
     });
 
@@ -105,8 +105,8 @@ pub mod meaning {
     #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
     pub struct Pieces {
         pub piece: Option<Piece>,
-        pub at: Option<::dovetail::wire::protobuf::Timestamp>,
-        pub time: Option<::dovetail::wire::protobuf::Duration>,
+        pub at: Option<::dovetail::types::protobuf::Timestamp>,
+        pub time: Option<::dovetail::types::protobuf::Duration>,
         pub by_number: BTreeMap<i32, Piece>,
         pub numbers: BTreeMap<String, i32>,
         pub names: BTreeMap<bool, String>,
@@ -115,8 +115,8 @@ pub mod meaning {
 
     message!(Pieces {
         1 piece: Option<Piece>,
-        2 at: Option<::dovetail::wire::protobuf::Timestamp>,
-        3 time: Option<::dovetail::wire::protobuf::Duration>,
+        2 at: Option<::dovetail::types::protobuf::Timestamp>,
+        3 time: Option<::dovetail::types::protobuf::Duration>,
         4 by_number: BTreeMap<i32, Piece> [implicit],
         5 numbers: BTreeMap<String, i32> [implicit],
         6 names: BTreeMap<bool, String> [implicit],

@@ -10,7 +10,7 @@ pub mod names {
         clippy::wrong_self_convention
     )]
     pub mod r#type {
-        use ::dovetail::{
+        use ::dovetail::generated::{
             Call, HandlerFuture, ServiceDescriptor, descriptor, enumeration, exceptions, if_async,
             message, union,
         };
@@ -26,7 +26,7 @@ pub mod names {
         #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct Result {
             pub value: i32,
-            pub unknown_fields: ::dovetail::UnknownFields,
+            pub unknown_fields: ::dovetail::generated::UnknownFields,
         }
 
         message!(Result {
@@ -37,7 +37,7 @@ pub mod names {
         #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct Option {
             pub value: ::std::option::Option<::std::string::String>,
-            pub unknown_fields: ::dovetail::UnknownFields,
+            pub unknown_fields: ::dovetail::generated::UnknownFields,
         }
 
         message!(Option {
@@ -48,7 +48,7 @@ pub mod names {
         #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct Vec {
             pub items: ::std::vec::Vec<Option>,
-            pub unknown_fields: ::dovetail::UnknownFields,
+            pub unknown_fields: ::dovetail::generated::UnknownFields,
         }
 
         message!(Vec {
@@ -59,14 +59,14 @@ pub mod names {
         #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct String {
             pub text: ::std::string::String,
-            pub unknown_fields: ::dovetail::UnknownFields,
+            pub unknown_fields: ::dovetail::generated::UnknownFields,
         }
 
         impl ::std::default::Default for String {
             fn default() -> Self {
                 Self {
                     text: ::std::string::String::from("text"),
-                    unknown_fields: ::dovetail::UnknownFields::default(),
+                    unknown_fields: ::dovetail::generated::UnknownFields::default(),
                 }
             }
         }
@@ -79,7 +79,7 @@ pub mod names {
         #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct Box {
             pub inner: ::std::option::Option<::std::boxed::Box<Box>>,
-            pub unknown_fields: ::dovetail::UnknownFields,
+            pub unknown_fields: ::dovetail::generated::UnknownFields,
         }
 
         message!(Box {
@@ -91,7 +91,7 @@ pub mod names {
         pub struct Default {
             pub value: i32,
             pub other: ::std::option::Option<::std::boxed::Box<Default>>,
-            pub unknown_fields: ::dovetail::UnknownFields,
+            pub unknown_fields: ::dovetail::generated::UnknownFields,
         }
 
         impl ::std::default::Default for Default {
@@ -99,7 +99,7 @@ pub mod names {
                 Self {
                     value: 1,
                     other: ::std::option::Option::None,
-                    unknown_fields: ::dovetail::UnknownFields::default(),
+                    unknown_fields: ::dovetail::generated::UnknownFields::default(),
                 }
             }
         }
@@ -112,54 +112,54 @@ pub mod names {
 
         #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct Send {
-            pub unknown_fields: ::dovetail::UnknownFields,
+            pub unknown_fields: ::dovetail::generated::UnknownFields,
         }
 
         message!(Send { ..unknown_fields });
 
         #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct Arc {
-            pub unknown_fields: ::dovetail::UnknownFields,
+            pub unknown_fields: ::dovetail::generated::UnknownFields,
         }
 
         message!(Arc { ..unknown_fields });
 
         #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct Status {
-            pub unknown_fields: ::dovetail::UnknownFields,
+            pub unknown_fields: ::dovetail::generated::UnknownFields,
         }
 
         message!(Status { ..unknown_fields });
 
         #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct Context {
-            pub unknown_fields: ::dovetail::UnknownFields,
+            pub unknown_fields: ::dovetail::generated::UnknownFields,
         }
 
         message!(Context { ..unknown_fields });
 
         #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct UnknownFields {
-            pub unknown_fields: ::dovetail::UnknownFields,
+            pub unknown_fields: ::dovetail::generated::UnknownFields,
         }
 
         message!(UnknownFields { ..unknown_fields });
 
         #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct Bytes {
-            pub bytes: ::dovetail::Bytes,
-            pub unknown_fields: ::dovetail::UnknownFields,
+            pub bytes: ::dovetail::generated::Bytes,
+            pub unknown_fields: ::dovetail::generated::UnknownFields,
         }
 
         message!(Bytes {
-            1 bytes: ::dovetail::Bytes,
+            1 bytes: ::dovetail::generated::Bytes,
             ..unknown_fields
         });
 
         #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct BTreeMap {
             pub map: ::std::collections::BTreeMap<i32, i32>,
-            pub unknown_fields: ::dovetail::UnknownFields,
+            pub unknown_fields: ::dovetail::generated::UnknownFields,
         }
 
         message!(BTreeMap {
@@ -200,7 +200,7 @@ pub mod names {
             pub ok: Ok,
             pub number: ::std::option::Option<i32>,
             pub err: Err,
-            pub unknown_fields: ::dovetail::UnknownFields,
+            pub unknown_fields: ::dovetail::generated::UnknownFields,
         }
 
         message!(Holder {
@@ -213,7 +213,7 @@ pub mod names {
         #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct Error {
             pub message: ::std::string::String,
-            pub unknown_fields: ::dovetail::UnknownFields,
+            pub unknown_fields: ::dovetail::generated::UnknownFields,
         }
 
         message!(Error {
@@ -244,7 +244,7 @@ pub mod names {
             pub r: i32,
             pub r#gen: i32,
             pub self___: i32,
-            pub unknown_fields: ::dovetail::UnknownFields,
+            pub unknown_fields: ::dovetail::generated::UnknownFields,
         }
 
         message!(Keywords {
@@ -266,7 +266,7 @@ pub mod names {
         #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct SnakeCase_ {
             pub a: i32,
-            pub unknown_fields: ::dovetail::UnknownFields,
+            pub unknown_fields: ::dovetail::generated::UnknownFields,
         }
 
         message!(SnakeCase_ as "snake_case" {
@@ -277,7 +277,7 @@ pub mod names {
         #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct SnakeCase {
             pub b: SnakeCase_,
-            pub unknown_fields: ::dovetail::UnknownFields,
+            pub unknown_fields: ::dovetail::generated::UnknownFields,
         }
 
         message!(SnakeCase {
@@ -287,7 +287,7 @@ pub mod names {
 
         #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct ServiceClient {
-            pub unknown_fields: ::dovetail::UnknownFields,
+            pub unknown_fields: ::dovetail::generated::UnknownFields,
         }
 
         message!(ServiceClient { ..unknown_fields });
@@ -295,7 +295,7 @@ pub mod names {
         #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct R {
             pub a: i32,
-            pub unknown_fields: ::dovetail::UnknownFields,
+            pub unknown_fields: ::dovetail::generated::UnknownFields,
         }
 
         message!(R {
@@ -308,7 +308,7 @@ pub mod names {
             pub r: R,
             pub w: ::std::option::Option<::std::boxed::Box<W>>,
             pub l: ::std::collections::BTreeMap<i32, ::std::vec::Vec<L>>,
-            pub unknown_fields: ::dovetail::UnknownFields,
+            pub unknown_fields: ::dovetail::generated::UnknownFields,
         }
 
         message!(W {
@@ -321,7 +321,7 @@ pub mod names {
         #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct L {
             pub r: BTreeSet<R>,
-            pub unknown_fields: ::dovetail::UnknownFields,
+            pub unknown_fields: ::dovetail::generated::UnknownFields,
         }
 
         message!(L {
@@ -333,7 +333,7 @@ pub mod names {
         pub enum U {
             R(R),
             W(W),
-            Unknown(::dovetail::UnknownFields),
+            Unknown(::dovetail::generated::UnknownFields),
         }
 
         union!(U {
@@ -345,7 +345,7 @@ pub mod names {
         #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct E {
             pub r: R,
-            pub unknown_fields: ::dovetail::UnknownFields,
+            pub unknown_fields: ::dovetail::generated::UnknownFields,
         }
 
         message!(E {

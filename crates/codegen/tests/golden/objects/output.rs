@@ -7,10 +7,11 @@
     clippy::result_large_err
 )]
 pub mod objects {
-    use ::dovetail::{
-        Call, Context, HandlerFuture, ObjectRef, Service, ServiceDescriptor, Status, UnknownFields,
-        descriptor, exceptions, if_async, message, object,
+    use ::dovetail::generated::{
+        Call, HandlerFuture, ServiceDescriptor, UnknownFields, descriptor, exceptions, if_async,
+        message, object,
     };
+    use ::dovetail::{Context, ObjectRef, Service, Status};
     use ::std::collections::BTreeMap;
     use ::std::future::Future;
     use ::std::sync::Arc;

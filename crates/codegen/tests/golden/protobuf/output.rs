@@ -9,7 +9,7 @@
 )]
 pub mod google {
     pub mod protobuf {
-        use ::dovetail::{Dynamic, UnknownFields, enumeration, message};
+        use ::dovetail::generated::{Dynamic, UnknownFields, enumeration, message};
         use ::std::collections::BTreeMap;
 
         #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -59,7 +59,7 @@ pub mod google {
 )]
 pub mod shop {
     pub mod parts {
-        use ::dovetail::{UnknownFields, enumeration, message};
+        use ::dovetail::generated::{UnknownFields, enumeration, message};
 
         #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct Cash {
@@ -90,11 +90,11 @@ pub mod shop {
         clippy::type_complexity
     )]
     pub mod v1 {
-        use ::dovetail::{
-            Any, Bytes, Call, Case, Context, Dynamic, HandlerFuture, Items, Receiver, Service,
-            ServiceDescriptor, Status, UnknownFields, descriptor, enumeration, if_async, message,
-            oneof,
+        use ::dovetail::generated::{
+            Any, Bytes, Call, Case, Dynamic, HandlerFuture, Items, Receiver, ServiceDescriptor,
+            UnknownFields, descriptor, enumeration, if_async, message, oneof,
         };
+        use ::dovetail::{Context, Service, Status};
         use ::std::collections::BTreeMap;
         use ::std::future::Future;
         use ::std::sync::Arc;
@@ -108,8 +108,8 @@ pub mod shop {
             pub by_name: BTreeMap<String, OrderItem>,
             pub change: Option<i32>,
             pub deltas: Vec<i32>,
-            pub created: Option<::dovetail::wire::protobuf::Timestamp>,
-            pub patience: Option<::dovetail::wire::protobuf::Duration>,
+            pub created: Option<::dovetail::types::protobuf::Timestamp>,
+            pub patience: Option<::dovetail::types::protobuf::Duration>,
             pub extra: Option<Any>,
             pub free: Option<Dynamic>,
             pub structure: Option<super::super::google::protobuf::Struct>,
@@ -141,8 +141,8 @@ pub mod shop {
             4 by_name: BTreeMap<String, OrderItem> [implicit],
             5 change: Option<i32> [zigzag],
             6 deltas: Vec<i32> [implicit, fixed],
-            7 created: Option<::dovetail::wire::protobuf::Timestamp>,
-            8 patience: Option<::dovetail::wire::protobuf::Duration>,
+            7 created: Option<::dovetail::types::protobuf::Timestamp>,
+            8 patience: Option<::dovetail::types::protobuf::Duration>,
             9 extra: Option<Any>,
             10 free: Option<Dynamic>,
             11 structure: Option<super::super::google::protobuf::Struct>,
@@ -284,20 +284,22 @@ pub mod shop {
                 pub async fn watch(
                     &self,
                     request: &super::parts::Cash,
-                ) -> Result<::dovetail::Receiver<Order>, Status> {
+                ) -> Result<::dovetail::stream::Receiver<Order>, Status> {
                     self.channel.stream(&SHOP.methods[1], (request,)).await
                 }
 
-                pub async fn fill(&self) -> Result<::dovetail::Upload<OrderItem, Order>, Status> {
+                pub async fn fill(
+                    &self,
+                ) -> Result<::dovetail::stream::Upload<OrderItem, Order>, Status> {
                     self.channel.upload(&SHOP.methods[2], ()).await
                 }
 
                 pub async fn talk(
                     &self,
                 ) -> Result<
-                    ::dovetail::Upload<
+                    ::dovetail::stream::Upload<
                         OrderItem,
-                        ::dovetail::Receiver<super::super::google::protobuf::Empty>,
+                        ::dovetail::stream::Receiver<super::super::google::protobuf::Empty>,
                     >,
                     Status,
                 > {

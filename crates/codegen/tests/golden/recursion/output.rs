@@ -3,7 +3,7 @@
 #[allow(clippy::module_inception, dead_code, missing_docs, unreachable_pub)]
 #[allow(clippy::enum_variant_names, clippy::large_enum_variant)]
 pub mod recursion {
-    use ::dovetail::{UnknownFields, message, union};
+    use ::dovetail::generated::{UnknownFields, message, union};
     use ::std::collections::BTreeMap;
 
     #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -8,11 +8,12 @@
     clippy::result_large_err
 )]
 pub mod rich {
-    use ::dovetail::{
-        Any, Array, Call, Context, Date, Decimal, Dynamic, Fixed, Free, HandlerFuture, LongArray,
-        OrderedFloat, Service, ServiceDescriptor, SignedDuration, Status, Timestamp, TimestampTz,
-        UnknownFields, descriptor, exceptions, if_async, message, union,
+    use ::dovetail::generated::{
+        Any, Array, Call, Date, Decimal, Dynamic, Fixed, Free, HandlerFuture, LongArray,
+        OrderedFloat, ServiceDescriptor, SignedDuration, Timestamp, TimestampTz, UnknownFields,
+        descriptor, exceptions, if_async, message, union,
     };
+    use ::dovetail::{Context, Service, Status};
     use ::std::collections::{BTreeMap, BTreeSet};
     use ::std::future::Future;
     use ::std::sync::{Arc, LazyLock};

@@ -3,10 +3,11 @@
 #[allow(clippy::module_inception, dead_code, missing_docs, unreachable_pub)]
 #[allow(clippy::too_many_arguments)]
 pub mod scalars {
-    use ::dovetail::{
-        Bytes, Call, Context, HandlerFuture, Service, ServiceDescriptor, Status, UnknownFields,
-        Uuid, descriptor, if_async, message,
+    use ::dovetail::generated::{
+        Bytes, Call, HandlerFuture, ServiceDescriptor, UnknownFields, Uuid, descriptor, if_async,
+        message,
     };
+    use ::dovetail::{Context, Service, Status};
     use ::std::future::Future;
     use ::std::sync::Arc;
 

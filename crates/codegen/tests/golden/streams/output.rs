@@ -8,10 +8,11 @@
     clippy::type_complexity
 )]
 pub mod jobs {
-    use ::dovetail::{
-        Bytes, Call, Context, HandlerFuture, Items, Receiver, Service, ServiceDescriptor, Status,
-        UnknownFields, descriptor, exceptions, if_async, message,
+    use ::dovetail::generated::{
+        Bytes, Call, HandlerFuture, Items, Receiver, ServiceDescriptor, UnknownFields, descriptor,
+        exceptions, if_async, message,
     };
+    use ::dovetail::{Context, Service, Status};
     use ::std::collections::BTreeMap;
     use ::std::future::Future;
     use ::std::sync::Arc;
@@ -283,12 +284,12 @@ pub mod jobs {
             pub async fn follow(
                 &self,
                 name: &str,
-            ) -> Result<(Job, ::dovetail::Receiver<i32, FollowStreamError>), FollowError>
+            ) -> Result<(Job, ::dovetail::stream::Receiver<i32, FollowStreamError>), FollowError>
             {
                 self.channel.stream(&JOBS.methods[0], (name,)).await
             }
 
-            pub async fn all(&self) -> Result<::dovetail::Receiver<Job>, Status> {
+            pub async fn all(&self) -> Result<::dovetail::stream::Receiver<Job>, Status> {
                 self.channel.stream(&JOBS.methods[1], ()).await
             }
 
@@ -296,7 +297,7 @@ pub mod jobs {
             pub async fn submit(
                 &self,
                 at_once: bool,
-            ) -> Result<::dovetail::Upload<Job, i64>, Status> {
+            ) -> Result<::dovetail::stream::Upload<Job, i64>, Status> {
                 self.channel.upload(&JOBS.methods[2], (&at_once,)).await
             }
 
@@ -304,20 +305,22 @@ pub mod jobs {
                 &self,
                 items: i32,
             ) -> Result<
-                ::dovetail::Upload<Job, i64, SubmitOrLoseSinkError, SubmitOrLoseError>,
+                ::dovetail::stream::Upload<Job, i64, SubmitOrLoseSinkError, SubmitOrLoseError>,
                 Status,
             > {
                 self.channel.upload(&JOBS.methods[3], (&items,)).await
             }
 
-            pub async fn log(&self) -> Result<::dovetail::Upload<Bytes, ()>, Status> {
+            pub async fn log(&self) -> Result<::dovetail::stream::Upload<Bytes, ()>, Status> {
                 self.channel.upload(&JOBS.methods[4], ()).await
             }
 
             pub async fn talk(
                 &self,
-            ) -> Result<::dovetail::Upload<String, ::dovetail::Receiver<String>>, Status>
-            {
+            ) -> Result<
+                ::dovetail::stream::Upload<String, ::dovetail::stream::Receiver<String>>,
+                Status,
+            > {
                 self.channel.chat(&JOBS.methods[5], ()).await
             }
 
@@ -326,9 +329,12 @@ pub mod jobs {
                 a_rather_long_name: &str,
                 another_rather_long_name: &str,
             ) -> Result<
-                ::dovetail::Upload<
+                ::dovetail::stream::Upload<
                     Vec<String>,
-                    (Job, ::dovetail::Receiver<BTreeMap<String, Job>, EverythingStreamError>),
+                    (
+                        Job,
+                        ::dovetail::stream::Receiver<BTreeMap<String, Job>, EverythingStreamError>,
+                    ),
                     EverythingSinkError,
                     EverythingError,
                 >,

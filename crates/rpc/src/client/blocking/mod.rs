@@ -25,6 +25,7 @@ use super::servers::{
 use super::{by_name, typed};
 use crate::block_on::{block_on, block_on_until};
 use crate::dispatch::{Local, Router};
+use crate::method::{Method, ServiceDescriptor};
 use crate::names::{BackendStatus, Resolver, resolver};
 use crate::peer::answer::{self, Answered, decode, decode_into, read_objects};
 use crate::peer::link::Link;
@@ -33,7 +34,7 @@ use crate::peer::objects::{ObjectPlace, ObjectRef, Remote, local, no_reference, 
 use crate::peer::outgoing::{ObjectCall, Outgoing};
 use crate::peer::reply::ReplySlot;
 use crate::transport::{Connector, TlsConnector};
-use crate::{Address, Code, Exceptions, Method, Service, ServiceDescriptor, Status, Wire};
+use crate::{Address, Code, Exceptions, Service, Status, Wire};
 use dovetail_wire::{Decode, Encode, FieldValue, WriteParams};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -302,7 +303,7 @@ impl Channel {
     handle!();
 
     /// A channel to a service of this process, with no wire between: its handlers run where they
-    /// are called. For tests, with a [`Mock`](crate::Mock) too. It has no streams.
+    /// are called. For tests, with a [`Mock`](crate::server::Mock) too. It has no streams.
     pub fn in_process(service: impl Service) -> Self {
         Self::to(Arc::new(service))
     }

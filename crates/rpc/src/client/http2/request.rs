@@ -3,10 +3,11 @@
 use super::super::options::Options;
 use super::{Origin, due, no_objects};
 use crate::grpc::metadata_into;
+use crate::method::Method;
 use crate::peer::machine::code_of;
 use crate::peer::outgoing::Outgoing;
 use crate::web::{Form, Protocol, Style, frame_before_items, is_packed};
-use crate::{Code, Method, Status};
+use crate::{Code, Status};
 use bytes::Bytes;
 use dovetail_wire::{Encode, EncodeError};
 use http::header::USER_AGENT;

@@ -1,8 +1,9 @@
 //! An answer as it comes: headers, messages, trailers.
 
 use crate::grpc::{Broken, Messages, metadata, misbehaved};
+use crate::peer::response_headers::ResponseHeaders;
 use crate::web::{Plain, Protocol, Style, plain};
-use crate::{Code, ResponseHeaders, Status};
+use crate::{Code, Status};
 use bytes::{Bytes, BytesMut};
 use dovetail_protocol::envelope::Frame;
 use dovetail_protocol::grpc::{Trailers, read_web_end};

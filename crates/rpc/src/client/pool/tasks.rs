@@ -8,7 +8,8 @@ use crate::client::servers::{
     Attempt, Checks, Choice, Finding, Look, Named, Server, Servers, Visit,
 };
 use crate::peer::local_upgrade::UPGRADE_TIMEOUT;
-use crate::{Address, Code, Execution, Status, clock};
+use crate::{Address, Code, Status, clock};
+use dovetail_protocol::Execution;
 use std::io;
 use std::sync::Arc;
 use tokio::runtime::Handle;

@@ -1,12 +1,13 @@
 use super::{Member, Server};
 #[cfg(feature = "grpc")]
-use crate::ResponseHeaders;
-#[cfg(feature = "grpc")]
 use crate::client::options::Options;
 #[cfg(feature = "grpc")]
 use crate::load_reports;
-use crate::{Code, Execution, Status, clock};
+#[cfg(feature = "grpc")]
+use crate::peer::response_headers::ResponseHeaders;
+use crate::{Code, Status, clock};
 use dovetail_balance::{Outcome, Picked};
+use dovetail_protocol::Execution;
 use std::any::Any;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -4,9 +4,10 @@ mod messages;
 
 use super::registration::{Registrar, Term};
 use super::{Resolution, Resolver, Updates, entry, place, worker};
-use crate::{
-    Answer, Channel, ChannelBuilder, Code, Keepalive, Method, Receiver, Sender, Status, Wire,
-};
+use crate::grpc::Keepalive;
+use crate::method::Method;
+use crate::peer::streams::{Answer, Receiver, Sender};
+use crate::{Channel, ChannelBuilder, Code, Status, Wire};
 use dovetail_balance::Backend;
 use dovetail_wire::Bytes;
 use messages::{
@@ -45,8 +46,9 @@ const PINGS: Duration = Duration::from_secs(10);
 /// lease.
 ///
 /// ```
+/// use dovetail::Channel;
 /// use dovetail::names::Etcd;
-/// use dovetail::{Channel, ClientTls};
+/// use dovetail::tls::ClientTls;
 ///
 /// let tls = ClientTls::system()?;
 /// let etcd = Channel::builder("tls://etcd.example.com:2379")?.tls(&tls);

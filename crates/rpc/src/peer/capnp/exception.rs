@@ -1,6 +1,7 @@
 //! Statuses as exceptions of Cap'n Proto.
 
-use crate::{Code, Execution, Status};
+use crate::{Code, Status};
+use dovetail_protocol::Execution;
 use dovetail_protocol::capnp::{Exception, ExceptionKind};
 
 /// The exception of a failed call. Its reason begins with the code, where the kind of the exception

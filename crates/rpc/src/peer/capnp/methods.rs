@@ -34,7 +34,7 @@ type Table = HashMap<String, &'static Method>;
 
 impl Method {
     /// Returns how the protocol has a method; `None` where nothing is known of that.
-    pub(crate) fn of(method: &crate::Method) -> Option<&'static Self> {
+    pub(crate) fn of(method: &crate::method::Method) -> Option<&'static Self> {
         let table = method.capnp?;
         let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
         let known = read.entry(table.as_ptr().addr());

@@ -101,7 +101,7 @@ impl Peer {
     pub(crate) fn method(
         &mut self,
         name: &str,
-        method: Option<&'static crate::Method>,
+        method: Option<&'static crate::method::Method>,
     ) -> Result<&'static Method, Status> {
         let method = method.ok_or_else(|| unplaced(name))?;
         let address = std::ptr::from_ref(method).addr();

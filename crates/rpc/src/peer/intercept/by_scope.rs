@@ -1,8 +1,9 @@
 //! Rules for places, and facts about methods that follow from them.
 
 use super::scope::{Level, Scope};
+use crate::method::{Method, ServiceDescriptor};
 use crate::peer::objects::reach;
-use crate::{Code, Method, ServiceDescriptor, Status};
+use crate::{Code, Status};
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 

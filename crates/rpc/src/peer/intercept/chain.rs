@@ -2,11 +2,13 @@
 
 use super::by_scope::{ByScope, reachable};
 use super::{CallEnd, CallHead, Decision, Direction, Outcome, ServerInterceptor, StreamItem};
+use crate::method::{Method, ServiceDescriptor};
 use crate::peer::call::{Call, Reply};
 use crate::peer::context::CallInfo;
 use crate::peer::failures::{cancelled, panicked, too_late};
 use crate::peer::incoming::ReplyTo;
-use crate::{Context, Execution, Method, ServiceDescriptor, Status, clock, web};
+use crate::{Context, Status, clock, web};
+use dovetail_protocol::Execution;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};

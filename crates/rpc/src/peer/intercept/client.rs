@@ -1,9 +1,10 @@
 //! Interceptors of channels.
 
 use super::scope::Scope;
+use crate::method::Method;
 use crate::peer::extensions::Extensions;
 use crate::peer::failures::cancelled;
-use crate::{Method, Status, Wire, clock};
+use crate::{Status, Wire, clock};
 use dovetail_protocol::Headers;
 use dovetail_wire::Bytes;
 use std::fmt;
@@ -18,7 +19,9 @@ use std::time::{Duration, Instant};
 /// afterwards in reverse order. They run on the caller's thread, and must not block it.
 ///
 /// ```
-/// use dovetail::{ClientCall, ClientInterceptor, Status, blocking::Channel};
+/// use dovetail::Status;
+/// use dovetail::blocking::Channel;
+/// use dovetail::intercept::{ClientCall, ClientInterceptor};
 ///
 /// /// Says who calls.
 /// struct Name(&'static str);

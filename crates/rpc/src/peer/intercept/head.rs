@@ -1,3 +1,4 @@
+use crate::method::{Method, ServiceDescriptor};
 use crate::peer::call::Call;
 use crate::peer::context::CallInfo;
 use crate::peer::record::Record;
@@ -5,7 +6,7 @@ use crate::peer::stop::Stop;
 #[cfg(feature = "tls")]
 use crate::tls::TlsPeer;
 use crate::trace::Traced;
-use crate::{Context, Method, ServiceDescriptor, Status, Wire};
+use crate::{Context, Status, Wire};
 use dovetail_protocol::dovetail::Body;
 use dovetail_wire::{Bytes, Encoding};
 use std::fmt;
@@ -13,7 +14,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// A call whose parameters are not yet decoded, as a
-/// [`ServerInterceptor`](crate::ServerInterceptor) sees it.
+/// [`ServerInterceptor`](crate::intercept::ServerInterceptor) sees it.
 pub struct CallHead<'a> {
     call: &'a mut Call,
     service: &'static ServiceDescriptor,

@@ -15,8 +15,9 @@ pub use head::CallHead;
 pub use outcome::{CallEnd, Outcome};
 pub(crate) use scope::{Level, Scope};
 
+use crate::method::ServiceDescriptor;
 use crate::peer::call::{Call, Reply};
-use crate::{Context, ServiceDescriptor, Status};
+use crate::{Context, Status};
 use dovetail_wire::FieldValue;
 use std::fmt;
 use std::pin::Pin;
@@ -37,7 +38,8 @@ pub type DecisionFuture<'a> = Pin<Box<dyn Future<Output = Result<Decision, Statu
 /// of the connection, and must not block it.
 ///
 /// ```
-/// use dovetail::{CallEnd, CallHead, Code, Context, Decision, Server, ServerInterceptor, Status};
+/// use dovetail::intercept::{CallEnd, CallHead, Decision, ServerInterceptor};
+/// use dovetail::{Code, Context, Server, Status};
 ///
 /// /// Lets nobody in who does not say the word.
 /// struct Password;

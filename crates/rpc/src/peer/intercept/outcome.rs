@@ -36,7 +36,8 @@ impl Outcome {
     }
 }
 
-/// The end of a call, as [`ServerInterceptor::after`](crate::ServerInterceptor::after) sees it.
+/// The end of a call, as [`ServerInterceptor::after`](crate::intercept::ServerInterceptor::after)
+/// sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct CallEnd<'a> {
     pub(super) outcome: &'a Outcome,

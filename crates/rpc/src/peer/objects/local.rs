@@ -1,11 +1,13 @@
 //! Calls of objects of this process.
 
+use crate::method::Method;
 use crate::peer::answer::Answered;
+use crate::peer::call::Call;
 use crate::peer::context::Caller;
 use crate::peer::incoming::{Incoming, ReplyTo, Target};
 use crate::peer::objects::Passage;
 use crate::peer::outgoing::Outgoing;
-use crate::{Call, Code, Method, Service, Status, clock};
+use crate::{Code, Service, Status, clock};
 use dovetail_wire::{Encode, EncodeError, Encoding, Limits, ObjectNumbers, WithObjects};
 use std::sync::{Arc, Mutex, PoisonError};
 

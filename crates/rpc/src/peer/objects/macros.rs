@@ -36,27 +36,27 @@ macro_rules! object {
             }
         }
 
-        impl $crate::wire::Value for $type {
-            const KIND: $crate::wire::Kind = $crate::wire::Kind::Object;
+        impl $crate::generated::wire::Value for $type {
+            const KIND: $crate::generated::wire::Kind = $crate::generated::wire::Kind::Object;
 
-            fn write<__W: $crate::wire::Writer + ?Sized>(
+            fn write<__W: $crate::generated::wire::Writer + ?Sized>(
                 &self,
                 writer: &mut __W,
-            ) -> ::core::result::Result<(), $crate::wire::EncodeError> {
+            ) -> ::core::result::Result<(), $crate::generated::wire::EncodeError> {
                 self.0.write(writer)
             }
 
-            fn read<'de, __R: $crate::wire::Reader<'de> + ?Sized>(
+            fn read<'de, __R: $crate::generated::wire::Reader<'de> + ?Sized>(
                 &mut self,
                 reader: &mut __R,
-            ) -> ::core::result::Result<(), $crate::wire::DecodeError> {
+            ) -> ::core::result::Result<(), $crate::generated::wire::DecodeError> {
                 self.0.read(reader)
             }
 
-            fn describe() -> $crate::wire::description::Type<$crate::wire::description::Named> {
-                $crate::wire::description::Type::Object(
-                    $crate::wire::description::Named::new::<$type>(|| {
-                        $crate::wire::description::Definition::Service($service.name)
+            fn describe() -> $crate::generated::wire::description::Type<$crate::generated::wire::description::Named> {
+                $crate::generated::wire::description::Type::Object(
+                    $crate::generated::wire::description::Named::new::<$type>(|| {
+                        $crate::generated::wire::description::Definition::Service($service.name)
                     }),
                 )
             }

@@ -24,11 +24,12 @@ pub(crate) use reference::ObjectPlace;
 pub(crate) use remote::{ObjectState as RemoteState, Remote, Slot};
 pub(crate) use transfer::{Collected, Transfer, Unsent};
 
+use crate::method::{Method, ServiceDescriptor};
 use crate::peer::capnp;
 use crate::peer::link::Link;
-use crate::{Code, Execution, Method, Service, ServiceDescriptor, Status};
-use dovetail_protocol::Name;
+use crate::{Code, Service, Status};
 use dovetail_protocol::dovetail::{Contract, Directory, Exports, NotExported};
+use dovetail_protocol::{Execution, Name};
 use dovetail_wire::{DecodeError, DecodeErrorKind, EncodeError};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,7 +1,8 @@
 use super::Objects;
 use crate::identity::Principal;
 use crate::peer::context::CallInfo;
-use crate::{Code, Execution, Service, Status};
+use crate::{Code, Service, Status};
+use dovetail_protocol::Execution;
 use std::sync::Arc;
 
 /// An object of this end's, and those who may use the reference that the other end has.

@@ -12,7 +12,7 @@ use std::task::{Context, Poll};
 /// asked for only after the caller has taken some.
 ///
 /// ```
-/// use dovetail::Items;
+/// use dovetail::stream::Items;
 ///
 /// let numbers: Items<'_, i32> = Items::iter(1..=3);
 /// let lines: Items<'_, String> = Items::with(|mut out| async move {

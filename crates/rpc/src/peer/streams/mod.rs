@@ -42,8 +42,8 @@ pub use sender::Sender;
 
 use crate::exceptions::Exceptions;
 use crate::peer::reply::ReplySlot;
-use crate::web;
-use crate::{Code, Execution, Status};
+use crate::{Code, Status, web};
+use dovetail_protocol::Execution;
 use dovetail_wire::{
     Bytes, Decode, Encode, EncodeError, Encoding, Field, FieldValue, Limits, Writer,
 };

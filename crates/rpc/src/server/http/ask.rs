@@ -2,17 +2,19 @@
 
 use crate::counters::count;
 use crate::dispatch::Route;
+use crate::method::Method;
 use crate::peer::call::no_streams;
 use crate::peer::incoming::{self, Incoming, Target};
+use crate::peer::response_headers::ResponseHeaders;
 use crate::server::Shared;
 use crate::web::{
     Plain, Protocol, Style, WebReplyTo, gunzip, known_coding, no_parameters, of_field, parameters,
 };
-use crate::{Code, Execution, Method, ResponseHeaders, Status, clock};
+use crate::{Code, Status, clock};
 use dovetail_protocol::connect::{self, Refusal};
 use dovetail_protocol::grpc::{Coding, Web, web_terms};
 use dovetail_protocol::http::{self, Cors, Response};
-use dovetail_protocol::{Codec, Headers, Terms};
+use dovetail_protocol::{Codec, Execution, Headers, Terms};
 use dovetail_wire::{Bytes, Encoding};
 use std::time::Instant;
 

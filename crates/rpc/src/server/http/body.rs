@@ -2,10 +2,10 @@
 
 use super::{Ask, MESSAGES};
 use crate::web::{Plain, Protocol, plain};
-use crate::{Code, Execution, Status};
-use dovetail_protocol::ConnectionLimits;
+use crate::{Code, Status};
 use dovetail_protocol::envelope::Assembler;
 use dovetail_protocol::grpc::Text;
+use dovetail_protocol::{ConnectionLimits, Execution};
 use dovetail_wire::Bytes;
 
 /// The messages of a body, each within these limits, and how it ends: with an error where what

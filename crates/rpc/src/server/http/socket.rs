@@ -2,17 +2,18 @@
 
 use super::Ask;
 use crate::counters::count;
+use crate::method::Method;
 use crate::peer::failures::cancelled;
 use crate::peer::incoming::Incoming;
 use crate::server::Shared;
 use crate::server::pace::Parts;
 use crate::web::{Exchange, Plain, Protocol, Style, WebReplyTo};
-use crate::{Code, Execution, Method, Status};
+use crate::{Code, Status};
 use bytes::BytesMut;
 use dovetail_protocol::websocket::{
     CloseCode, Error, Message, Reader, Said, write_close, write_close_reply, write_pong,
 };
-use dovetail_protocol::{Codec, Headers, connect, http};
+use dovetail_protocol::{Codec, Execution, Headers, connect, http};
 use dovetail_wire::{Bytes, Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;

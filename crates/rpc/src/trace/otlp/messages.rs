@@ -1,8 +1,8 @@
 //! Spans as a collector takes them, by the numbers of `opentelemetry/proto/trace/v1/trace.proto`.
 
-use crate::descriptor;
+use crate::peer::intercept::Outcome;
 use crate::trace::{Span, SpanKind};
-use crate::{Outcome, Status};
+use crate::{Status, descriptor};
 use dovetail_wire::{Bytes, message};
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -222,8 +222,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::tls::{ClientTls, ServerTls};
     use crate::transport::memory_pair;
-    use crate::{ClientTls, ServerTls};
     use std::thread;
     use std::time::Duration;
 

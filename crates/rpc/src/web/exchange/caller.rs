@@ -3,9 +3,10 @@
 use super::super::Style;
 use super::super::message::exception_field;
 use super::{Exchange, ExchangeEnd, ExchangeState};
+use crate::Status;
 use crate::grpc::no_single_message;
+use crate::method::Method;
 use crate::peer::streams::{Body, ended};
-use crate::{Method, Status};
 use bytes::Bytes;
 use dovetail_protocol::Failure;
 use dovetail_wire::{Encoding, Limits};

@@ -3,13 +3,14 @@
 use super::head::{fine, response, trailers};
 use crate::counters::count;
 use crate::grpc::{metadata_into, send_bytes};
+use crate::peer::response_headers::ResponseHeaders;
 use crate::peer::share::{Charge, SMALL, Share};
 use crate::server::Shared;
 use crate::web::{Exchange, Protocol, Style, WebAnswer};
-use crate::{Code, Execution, ResponseHeaders, Status};
+use crate::{Code, Status};
 use bytes::Bytes;
 use dovetail_protocol::grpc::Coding;
-use dovetail_protocol::{Codec, Failure, Headers, http as one};
+use dovetail_protocol::{Codec, Execution, Failure, Headers, http as one};
 use h2::server::SendResponse;
 use h2::{Reason, SendStream};
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
