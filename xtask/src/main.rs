@@ -9,13 +9,14 @@ mod hostile;
 mod identity;
 mod interop;
 mod modules;
+mod pages;
 mod peer_idl;
 mod peers;
 mod prometheus;
 mod protobuf;
-mod readme;
 mod reference;
 mod registries;
+mod site;
 mod soak;
 mod stage;
 mod steps;
@@ -68,6 +69,10 @@ enum Command {
     Prometheus,
     /// Follow the README as a newcomer does: write its files, run its commands.
     Readme,
+    /// Follow the pages about clients in other languages: write their files, run their commands.
+    Clients,
+    /// Build the documentation as a site that is searched offline, and check its links.
+    Docs,
     /// Run protobuf's conformance suite against our messages.
     Protobuf,
     /// Have servers register in etcd and ZooKeeper, and a channel find them there.
@@ -94,7 +99,9 @@ fn main() -> ExitCode {
         Command::Modules(options) => modules::run(&options),
         Command::Peers(options) => peers::run(&options),
         Command::Prometheus => prometheus::run(),
-        Command::Readme => readme::run(),
+        Command::Readme => pages::readme().into_result(),
+        Command::Clients => pages::clients().into_result(),
+        Command::Docs => site::run(),
         Command::Protobuf => protobuf::run(),
         Command::Registries => registries::run(),
         Command::Soak(options) => soak::run(&options),

@@ -39,6 +39,8 @@ enum Part {
     Balancing,
     /// All calls of a minute captured.
     Capture,
+    /// The packages as for the registry, each built by itself.
+    Packages,
     /// Every fuzz target.
     Fuzz,
 }
@@ -63,6 +65,7 @@ fn run_part(part: Part, options: &Options) -> Result<(), String> {
         Part::Sanitizer => sanitizer(),
         Part::Balancing => balancing(),
         Part::Capture => capture(),
+        Part::Packages => packages(),
         Part::Fuzz => fuzz::soak(&options.targets, options.fuzz),
     };
     let minutes = start.elapsed().as_secs_f64() / 60.0;
@@ -116,6 +119,13 @@ fn balancing() -> Result<Vec<String>, String> {
         .lines()
         .map(|line| format!("balancing: {line}"))
         .collect())
+}
+
+/// All that `cargo publish` does before it uploads.
+fn packages() -> Result<Vec<String>, String> {
+    let publish = ["publish", "--workspace", "--quiet", "--dry-run"];
+    output(Command::new("cargo").args(publish), &stage::root())?;
+    Ok(vec!["packages: each builds by itself".to_owned()])
 }
 
 /// The load whose calls are all captured; it says how that went.

@@ -23,7 +23,9 @@ const STAGES: &[Stage] = &[
     ("unit and integration tests", || {
         stage::command(&["cargo", "test", "--workspace", "--quiet", "--no-fail-fast"])
     }),
-    ("readme", crate::readme::stage),
+    ("readme", crate::pages::readme),
+    ("docs as a site", crate::site::stage),
+    ("packages for the registry", packages),
     ("every order of shared accesses", every_order),
     ("reference decoder", crate::reference::stage),
     ("without an async runtime", without_runtime),
@@ -39,6 +41,7 @@ const STAGES: &[Stage] = &[
     ("the command with real peers", || {
         stage::built_tests(&["--test", "peers"])
     }),
+    ("docs: clients in other languages", crate::pages::clients),
     ("Connect's conformance suite", crate::conformance::stage),
     ("protobuf's conformance suite", crate::protobuf::stage),
     ("a page in a browser", browser),
@@ -79,6 +82,13 @@ fn lint() -> Outcome {
         other => return other,
     }
     stage::command(&["cargo", "doc", "--workspace", "--no-deps", "--quiet"])
+}
+
+/// The packages as `cargo publish` makes them. Building each of them takes minutes: `cargo xtask
+/// soak` does it.
+fn packages() -> Outcome {
+    let publish = ["cargo", "publish", "--workspace", "--quiet", "--dry-run"];
+    stage::command(&[&publish[..], &["--no-verify", "--allow-dirty"]].concat())
 }
 
 /// The algorithms of shared memory under loom. Another flag for all crates: they are built beside

@@ -1,10 +1,11 @@
-//! `cargo xtask readme`: the README as a newcomer follows it, in a crate outside the workspace.
+//! Pages as a newcomer follows them, in a crate outside the workspace.
 //!
-//! Blocks of Rust and TOML go into the file that the line before them names. Blocks of the language
+//! Blocks of a file go into the file that the line before them names. Blocks of the language
 //! `console` are run: a line with `$` is a command, `&` at its end starts a server, and the other
 //! lines are the output that is expected.
 
 use crate::stage::{self, Outcome};
+use crate::tools::{self, CXX, GO, JAVAC, LIBTHRIFT, MAVEN, NPM, PROTOC, PYTHON, THRIFT, Tool};
 use std::fs;
 use std::net::TcpStream;
 use std::os::unix::process::CommandExt;
@@ -12,37 +13,53 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The address of all servers of the README.
+/// The address of all servers of the pages.
 const ADDRESS: &str = "127.0.0.1:9090";
 
 /// The longest time until a server has been built and started, or has ended.
 const PATIENT: Duration = Duration::from_secs(300);
 
-pub(crate) fn run() -> Result<(), String> {
-    stage().into_result()
-}
+/// The page with the contract and the server of all clients.
+const SHED: &str = "docs/clients/README.md";
 
-/// The stage of the tests.
-pub(crate) fn stage() -> Outcome {
-    match follow() {
+/// Each with the tools that it needs beside those of Rust.
+const CLIENTS: &[(&str, &[Tool])] = &[
+    ("docs/clients/python.md", &[PYTHON, THRIFT]),
+    ("docs/clients/go.md", &[GO, THRIFT, PROTOC]),
+    ("docs/clients/typescript.md", &[NPM]),
+    ("docs/clients/java.md", &[JAVAC, MAVEN]),
+    ("docs/clients/cpp.md", &[CXX, LIBTHRIFT, THRIFT]),
+];
+
+/// The stage that follows the README.
+pub(crate) fn readme() -> Outcome {
+    match Place::new("hello").and_then(|place| place.follow("README.md")) {
         Ok(()) => Outcome::Passed,
         Err(why) => Outcome::Failed(why),
     }
 }
 
-fn follow() -> Result<(), String> {
-    let text = read(&stage::root().join("README.md"))?;
-    let place = Place::new()?;
-    // The command, as it is beside its own tests.
-    stage::built_program("dovetail")?;
-    for block in blocks(&text) {
-        match (block.language, block.file) {
-            ("console", _) => place.console(&block)?,
-            (_, Some(file)) => place.write(file, &block.text())?,
-            _ => {}
+/// The stage that follows the pages about clients in other languages.
+pub(crate) fn clients() -> Outcome {
+    let place = match Place::new("shed") {
+        Ok(place) => place,
+        Err(why) => return Outcome::Failed(why),
+    };
+    if let Err(why) = place.follow(SHED) {
+        return Outcome::Failed(why);
+    }
+    let mut missing = Vec::new();
+    for (page, tools) in CLIENTS {
+        if let Err(tool) = tools::install(tools) {
+            missing.push(format!("{page} {tool}"));
+        } else if let Err(why) = place.follow(page) {
+            return Outcome::Failed(why);
         }
     }
-    Ok(())
+    match missing.is_empty() {
+        true => Outcome::Passed,
+        false => Outcome::Skipped(missing.join("; ")),
+    }
 }
 
 /// A fenced block of the page.
@@ -92,14 +109,29 @@ struct Place(PathBuf);
 
 impl Place {
     /// An empty crate, as `cargo new` makes it.
-    fn new() -> Result<Self, String> {
-        let place = stage::target().join("readme/hello");
-        let _ = fs::remove_dir_all(place.join("src"));
+    fn new(name: &str) -> Result<Self, String> {
+        let place = stage::target().join("pages").join(name);
+        let _ = fs::remove_dir_all(&place);
         let place = Place(place);
         place.write("src/main.rs", "fn main() {}\n")?;
         let versions = read(&stage::root().join("Cargo.lock"))?;
         place.write("Cargo.lock", &versions)?;
+        // The command, as it is beside its own tests.
+        stage::built_program("dovetail")?;
         Ok(place)
+    }
+
+    /// Writes the files of a page, and runs its commands.
+    fn follow(&self, page: &str) -> Result<(), String> {
+        let text = read(&stage::root().join(page))?;
+        for block in blocks(&text) {
+            match (block.language, block.file) {
+                ("console", _) => self.console(page, &block)?,
+                (_, Some(file)) => self.write(file, &block.text())?,
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     fn write(&self, file: &str, text: &str) -> Result<(), String> {
@@ -115,11 +147,11 @@ impl Place {
     }
 
     /// Runs the commands of a block. Its servers end with it.
-    fn console(&self, block: &Block<'_>) -> Result<(), String> {
+    fn console(&self, page: &str, block: &Block<'_>) -> Result<(), String> {
         let mut servers = Vec::new();
         let mut lines = block.lines.iter().enumerate().peekable();
         while let Some((index, line)) = lines.next() {
-            let at = format!("README.md:{}", block.line + index + 1);
+            let at = format!("{page}:{}", block.line + index + 1);
             let Some(command) = line.strip_prefix("$ ") else {
                 return Err(format!("{at}: not the output of a command: {line}"));
             };
@@ -140,7 +172,7 @@ impl Place {
     fn expect(&self, command: &str, expected: &str) -> Result<(), String> {
         let output = self.shell(command).output();
         let output = output.map_err(|problem| problem.to_string())?;
-        let printed = String::from_utf8_lossy(&output.stdout);
+        let printed = without_styles(&String::from_utf8_lossy(&output.stdout));
         match output.status.success() && printed.trim_end() == expected.trim_end() {
             true => Ok(()),
             false => Err(format!(
@@ -165,14 +197,27 @@ impl Place {
     }
 }
 
-/// The manifest that `cargo new` makes, with these lines. The crate is taken from here: it is not
-/// published yet.
+/// The manifest that `cargo new` makes, with these lines. Our crates are taken from here: they are
+/// not published yet.
 fn manifest(lines: &str) -> String {
-    let crates = stage::root().join("crates/rpc").display().to_string();
+    let ours = [("dovetail-rpc", "rpc"), ("dovetail-build", "build")];
+    let patches: String = ours
+        .iter()
+        .filter(|(package, _)| lines.contains(package))
+        .map(|(package, folder)| {
+            let path = stage::root().join("crates").join(folder);
+            format!("{package} = {{ path = {path:?} }}\n")
+        })
+        .collect();
     format!(
         "[package]\nname = \"hello\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n{lines}\n\
-         [patch.crates-io]\ndovetail-rpc = {{ path = {crates:?} }}\n\n[workspace]\n"
+         [patch.crates-io]\n{patches}\n[workspace]\n"
     )
+}
+
+/// Returns the text without the codes of terminals that end a style: Maven always prints them.
+fn without_styles(text: &str) -> String {
+    text.replace("\x1b[0m", "").replace("\x1b[m", "")
 }
 
 /// A server in the background.
