@@ -12,6 +12,7 @@ pub(crate) mod call;
 pub(crate) mod cancellation;
 pub(crate) mod capnp;
 pub(crate) mod context;
+pub(crate) mod context_builder;
 pub(crate) mod extensions;
 pub(crate) mod failures;
 pub(crate) mod incoming;

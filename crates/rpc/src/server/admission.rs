@@ -94,6 +94,12 @@ impl Shared {
     }
 }
 
+/// The event of a connection that an error has ended: of the transport, or of its handshake. The
+/// peer knows as much, and a program that listens for events learns it here.
+pub(super) fn ended_with(error: &io::Error, peer: &str) {
+    tracing::debug!(peer, %error, "a connection has ended with an error");
+}
+
 /// Somebody who accepts connections, counted as long as this exists.
 pub(super) struct Accepts(Arc<Shared>);
 

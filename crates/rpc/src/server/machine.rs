@@ -20,6 +20,7 @@ use dovetail_protocol::dovetail::{Connection, MeetingPoint, Options, Role};
 use dovetail_protocol::grpc;
 use dovetail_protocol::thrift::{ProtocolError, ServerConnection};
 use dovetail_protocol::{Execution, capnp, http, msgpack_rpc, websocket};
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -34,7 +35,6 @@ const IDLE: &str = "nothing was called for too long";
 const NOT_AGREED: &str = "HTTP/1.1 is not the protocol that was agreed on by ALPN";
 
 /// The answer to peers that speak HTTP/2 to a thread.
-#[cfg(feature = "grpc")]
 const NO_HTTP2: &str = "gRPC needs a socket and an event loop, which this connection has not";
 
 /// The machine of a connection.
@@ -56,8 +56,25 @@ pub(super) enum Fault {
     Thrift(ProtocolError),
     Http(http::Error),
     WebSocket(websocket::Error),
-    /// The machine knows it.
-    Known,
+    /// The machine has noted it, and tells the peer.
+    Noted(String),
+}
+
+impl Fault {
+    fn noted(error: impl fmt::Display) -> Self {
+        Fault::Noted(error.to_string())
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Thrift(error) => error.fmt(f),
+            Fault::Http(error) => error.fmt(f),
+            Fault::WebSocket(error) => error.fmt(f),
+            Fault::Noted(error) => error.fmt(f),
+        }
+    }
 }
 
 impl From<ProtocolError> for Fault {
@@ -115,7 +132,7 @@ impl Machine {
         }
         match self {
             Machine::Detecting => Ok(None),
-            Machine::Http2 => Err(Fault::Known),
+            Machine::Http2 => Err(Fault::noted(NO_HTTP2)),
             Machine::Thrift(machine) => {
                 let call = machine.receive(input)?;
                 Ok(call.map(|call| Arrival::Call(call.into())))
@@ -141,7 +158,7 @@ impl Machine {
                 if queued {
                     link.flush();
                 }
-                let called = called.map_err(|_| Fault::Known)?;
+                let called = called.map_err(Fault::noted)?;
                 Ok(called.map(|called| Arrival::over(called, link)))
             }
         }
@@ -428,11 +445,11 @@ impl Machine {
             Machine::Http(machine) => machine.end(input),
             Machine::MsgpackRpc(link) => {
                 let ended = rpc(link, |machine| machine.end(input));
-                ended.unwrap_or(Ok(())).map_err(|_| Fault::Known)
+                ended.unwrap_or(Ok(())).map_err(Fault::noted)
             }
             Machine::Dovetail(link) => {
                 let closed = native(link, |machine| machine.closed(input));
-                closed.unwrap_or(Ok(())).map_err(|_| Fault::Known)
+                closed.unwrap_or(Ok(())).map_err(Fault::noted)
             }
         }
     }
@@ -465,18 +482,19 @@ impl Machine {
                 machine.fail(error.clone(), input);
             }
             Machine::MsgpackRpc(link) => {
-                let error = rpc_error(error);
-                rpc(link, |machine| machine.fail(error, input));
-                return Fault::Known;
+                let noted = Fault::noted(&error);
+                rpc(link, |machine| machine.fail(rpc_error(error), input));
+                return noted;
             }
             Machine::Dovetail(link) => {
                 let (code, what) = (native_code(&error), error.to_string());
                 native(link, |machine| machine.fail(code, &what));
-                return Fault::Known;
+                return Fault::Noted(what);
             }
             Machine::Capnp(link) => {
-                capnp(link, |machine| machine.abort(&error.to_string()));
-                return Fault::Known;
+                let what = error.to_string();
+                capnp(link, |machine| machine.abort(&what));
+                return Fault::Noted(what);
             }
             Machine::Detecting | Machine::Http2 => {}
         }
@@ -515,25 +533,27 @@ impl Machine {
         let error = ProtocolError::MessageTooLarge { size, limit };
         match self {
             Machine::Detecting => Fault::Thrift(error),
-            Machine::Http2 => Fault::Known,
+            Machine::Http2 => Fault::Noted(over.to_string()),
             Machine::Thrift(machine) => {
                 machine.fail(error.clone(), input);
                 Fault::Thrift(error)
             }
             Machine::Http(machine) => machine.too_much(size, limit),
             Machine::Capnp(link) => {
-                capnp(link, |machine| machine.abort(&over.to_string()));
-                Fault::Known
+                let why = over.to_string();
+                capnp(link, |machine| machine.abort(&why));
+                Fault::Noted(why)
             }
             Machine::MsgpackRpc(link) => {
                 let error = msgpack_rpc::ProtocolError::MessageTooLarge { size, limit };
+                let noted = Fault::noted(&error);
                 rpc(link, |machine| machine.fail(error, input));
-                Fault::Known
+                noted
             }
             Machine::Dovetail(link) => {
                 let why = over.to_string();
                 native(link, |machine| machine.fail(Code::ResourceExhausted, &why));
-                Fault::Known
+                Fault::Noted(why)
             }
         }
     }

@@ -20,6 +20,7 @@ mod session;
 mod shared;
 mod sources;
 mod started;
+mod starting;
 mod threads;
 
 pub use half_closed::HalfClosed;
@@ -38,6 +39,7 @@ pub use crate::dispatch::mock::Mock;
 pub use crate::health::Health;
 pub use crate::load_reports::LoadReports;
 pub use crate::peer::call::{Call, HandlerFuture, Reply};
+pub use crate::peer::context_builder::ContextBuilder;
 pub use crate::peer::response_headers::ResponseHeaders;
 pub use dovetail_protocol::http::Cors;
 pub use dovetail_wire::msgpack::Structs as MsgpackStructs;
@@ -53,9 +55,7 @@ use crate::statistics::{self, Statistics};
 use crate::throttle::Throttle;
 use crate::tls::ServerTls;
 use crate::trace::Tracing;
-use crate::transport::{
-    Listener, MemoryConnector, Pipe, Polling, SocketListener, Stream, bind_upgrade, memory,
-};
+use crate::transport::{Listener, MemoryConnector, Polling, SocketListener, memory};
 use crate::web::Page;
 use crate::{Address, Service, Status};
 use admission::{ConnectionGuard, ListenerKind};
@@ -87,12 +87,6 @@ const REFUSES: Duration = Duration::from_millis(100);
 
 /// How long such a peer may go on to call, before its connection is closed.
 const MAX_REFUSED: Duration = Duration::from_secs(1);
-
-const NO_TLS: &str = "a server that listens on tls://… needs a certificate: `Server::tls`";
-
-/// Error of a server that requires certificates, and listens where clients need none.
-const PLAINTEXT: &str = "clients of tcp://… need no certificate, and this server requires one of all: listen on tls://…, or \
-     call `Server::allow_plaintext`";
 
 /// How a server spends threads on its sockets.
 ///
@@ -588,13 +582,6 @@ impl Server {
         (self.listener(Arc::new(listener)), connector)
     }
 
-    /// Opens the place where clients on the same machine find it by shared memory, if it has any
-    /// that come by TCP. Nobody needs to know where that cannot be had.
-    fn bind_upgrade(&self, addresses: &[Address]) -> Option<(u128, SocketListener)> {
-        let tcp = addresses.iter().any(|a| matches!(a, Address::Tcp(_)));
-        (self.local_upgrade && tcp).then(|| bind_upgrade().ok())?
-    }
-
     /// Serves what connects from this process, in the thread and on the runtime that calls this.
     #[cfg(feature = "testing")]
     pub(crate) fn attend(mut self, listener: crate::transport::MemoryListener) -> Attended {
@@ -604,23 +591,6 @@ impl Server {
         let _ = shared.runtime.set(tokio::runtime::Handle::current());
         tokio::task::spawn_local(event_loop::attend(shared.clone(), listener));
         Attended(shared)
-    }
-
-    /// Checks that the addresses and the settings of TLS do not contradict each other.
-    fn check_tls(&self, addresses: &[Address]) -> io::Result<()> {
-        let listens_on = |wanted: fn(&Address) -> bool| addresses.iter().any(wanted);
-        let refused = match &self.tls {
-            None if listens_on(|address| matches!(address, Address::Tls(_))) => NO_TLS,
-            Some(tls)
-                if !self.plaintext
-                    && listens_on(|address| matches!(address, Address::Tcp(_)))
-                    && tls.requires_certificates() =>
-            {
-                PLAINTEXT
-            }
-            _ => return Ok(()),
-        };
-        Err(io::Error::new(io::ErrorKind::InvalidInput, refused))
     }
 
     /// Gives the router what the server knows of calls.
@@ -640,89 +610,11 @@ impl Server {
         self.router.prepare()
     }
 
-    /// Starts serving. An error where a thread cannot be had, a certificate is missing for
-    /// `tls://…`, clients need certificates and can call without TLS, or a registration has no
-    /// address that clients can use.
-    pub fn start(mut self) -> io::Result<Running> {
-        let (mut sockets, others) = (
-            std::mem::take(&mut self.sockets),
-            std::mem::take(&mut self.others),
-        );
-        let addresses: Vec<_> = sockets.iter().map(|open| open.local().clone()).collect();
-        self.check_tls(&addresses)?;
-        self.prepare().map_err(|status| {
-            io::Error::new(io::ErrorKind::InvalidInput, status.message().to_owned())
-        })?;
-        let upgrade = self.bind_upgrade(&addresses);
-        let number = upgrade.as_ref().map(|(number, _)| *number);
-        sockets.extend(upgrade.map(|(_, listener)| listener));
-        let model = self.model;
-        let registrations = std::mem::take(&mut self.registrations);
-        let mut running = Running {
-            addresses,
-            listeners: Vec::new(),
-            threads: Vec::new(),
-            shared: self.into_shared(number),
-            #[cfg(feature = "async")]
-            loops: Vec::new(),
-        };
-        for address in &running.addresses {
-            running.shared.warn_of_hosts(address);
-        }
-        let sockets: Vec<Arc<SocketListener>> = sockets.into_iter().map(Arc::new).collect();
-        match model {
-            Model::ThreadPerConnection => {
-                // Serves no connection: its timers and tasks are for the handlers.
-                #[cfg(feature = "async")]
-                {
-                    running.loops = event_loop::start(model, &[], &running.shared)?;
-                }
-                for listener in sockets {
-                    running.accept_on_thread(listener)?;
-                }
-            }
-            #[cfg(feature = "async")]
-            model => {
-                // The loops close them, each when the last loop has ended accepting.
-                let open = |socket| Arc::new(event_loop::Open(socket));
-                let open: Vec<_> = sockets.into_iter().map(open).collect();
-                running.loops = event_loop::start(model, &open, &running.shared)?;
-            }
-        }
-        // After the loops, whose timers and tasks the handlers may use.
-        for listener in others {
-            running.accept_on_thread(listener)?;
-        }
-        for registration in registrations {
-            let registered = registration.start(&running.addresses)?;
-            running.shared.registered().push(registered);
-        }
-        Ok(running)
-    }
-
-    /// Serves one connection on a stream, on this thread, until the peer closes it.
-    pub fn serve_stream(self, stream: Arc<dyn Stream>) -> io::Result<()> {
-        let running = self.start()?;
-        let peer = stream.peer();
-        let guard = running
-            .shared
-            .admit(Some(stream.clone()), ListenerKind::Open, &peer);
-        let Some(mut guard) = guard else {
-            return Ok(());
-        };
-        let shared = running.shared.clone();
-        let served =
-            shared.in_runtime(|| threads::serve(&stream, &shared, &mut guard, ListenerKind::Open));
-        drop(guard);
-        running.shutdown(Duration::ZERO);
-        served
-    }
-
-    /// Serves this process's standard input and output, on this thread, until the client closes its
-    /// end: what a program does that others start as a part of theirs
-    /// ([`Program`](crate::transport::Program)). What the process prints meanwhile goes to standard
-    /// error.
-    pub fn serve_stdio(self) -> io::Result<()> {
-        self.serve_stream(Arc::new(Pipe::stdio()?))
+    /// Returns the addresses on which it listens so far, with real ports.
+    pub fn addresses(&self) -> Vec<Address> {
+        self.sockets
+            .iter()
+            .map(|open| open.local().clone())
+            .collect()
     }
 }

@@ -540,7 +540,7 @@ impl<'a> Session<'a> {
                 count(&counters.transfer_timeouts);
                 let limit = self.allowed().0;
                 let fault = self.machine.too_slow(limit, &self.input);
-                self.end = Some(SessionEnd::Broken(fault));
+                self.break_off(fault);
             }
         }
     }
@@ -616,8 +616,15 @@ impl<'a> Session<'a> {
 
     fn fail(&mut self, fault: Fault) {
         count(&self.shared.counters.protocol_errors);
-        self.end = Some(SessionEnd::Broken(fault));
+        self.break_off(fault);
         self.machine.lost();
+    }
+
+    /// Ends the connection for what the peer has done.
+    fn break_off(&mut self, fault: Fault) {
+        let peer = &*self.caller().peer;
+        tracing::debug!(peer, error = %fault, "the peer has broken the protocol of its connection");
+        self.end = Some(SessionEnd::Broken(fault));
     }
 }
 

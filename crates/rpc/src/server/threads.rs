@@ -2,6 +2,7 @@
 //! [`Model::ThreadPerConnection`](super::Model), and every stream that is not a socket under any
 //! model.
 
+use super::admission::ended_with;
 use super::aside::{Aside, Line, Waiter, Waiters};
 use super::session::{Outbox, Session};
 use super::{ConnectionGuard, Entered, Entry, LINGER, ListenerKind, Shared, entrance};
@@ -51,8 +52,10 @@ fn spawn(stream: Arc<dyn Stream>, shared: &Arc<Shared>, kind: ListenerKind) {
     let started = thread::Builder::new()
         .name("dovetail".to_owned())
         .spawn(move || {
-            // An error of the transport is the end of the connection, and the peer knows.
-            let _ = theirs.in_runtime(|| serve(&stream, &theirs, &mut guard, kind));
+            let served = theirs.in_runtime(|| serve(&stream, &theirs, &mut guard, kind));
+            if let Err(error) = served {
+                ended_with(&error, &stream.peer());
+            }
             stream.shutdown();
             drop(guard);
         });

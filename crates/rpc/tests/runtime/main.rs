@@ -36,6 +36,8 @@ mod cuts;
 #[cfg(feature = "dns")]
 mod dns;
 mod drain;
+#[cfg(feature = "async")]
+mod events;
 #[cfg(all(
     feature = "decimal",
     feature = "grpc",
@@ -83,6 +85,8 @@ mod native;
 mod nested;
 #[cfg(feature = "async")]
 mod objects;
+#[cfg(feature = "async")]
+mod own_runtime;
 #[cfg(all(
     feature = "grpc",
     feature = "macros",

@@ -12,6 +12,7 @@ use crate::dispatch::running::crowded;
 use crate::peer::context::Caller;
 use crate::peer::incoming::{Arrival, Incoming};
 use crate::peer::share::Charge;
+use crate::server::admission::ended_with;
 use crate::server::session::{Outbox, Session};
 use crate::server::{ConnectionGuard, Entered, LINGER, ListenerKind, Shared};
 use crate::transport::{AsyncSocket, Choice, SpinPolicy};
@@ -29,22 +30,40 @@ use tokio::time::{Instant, error::Elapsed, timeout, timeout_at};
 ///
 /// The future of an idle connection is most of its memory, so what is not needed for long is on the
 /// heap.
-pub(super) async fn serve(
-    loop_context: LoopContext,
-    accepted: Box<Accepted<AsyncSocket>>,
-) -> io::Result<()> {
-    let Some(mut connection) = Box::pin(enter(&loop_context, accepted)).await? else {
-        return Ok(());
+pub(super) async fn serve(loop_context: LoopContext, accepted: Box<Accepted<AsyncSocket>>) {
+    let Some(mut connection) = Box::pin(entered(&loop_context, accepted)).await else {
+        return;
     };
     let served = connection.run().await;
     #[cfg(feature = "grpc")]
     if served.is_ok() && connection.session.is_http2() {
-        return Box::pin(connection.serve_http2()).await;
+        let caller = connection.session.caller().clone();
+        let served = Box::pin(connection.serve_http2()).await;
+        return note(&served, &caller);
     }
+    note(&served, connection.session.caller());
     // Nobody waits for one-way calls, so that it is all the same to them that their caller has
     // gone.
     Box::pin(connection.into_in_flight().finish_oneway()).await;
-    served
+}
+
+fn note(served: &io::Result<()>, caller: &Caller) {
+    if let Err(error) = served {
+        ended_with(error, &caller.peer);
+    }
+}
+
+/// Returns a connection that may call; `None` for one that has ended before.
+async fn entered(
+    loop_context: &LoopContext,
+    accepted: Box<Accepted<AsyncSocket>>,
+) -> Option<LoopConnection<'_>> {
+    let peer = accepted.peer.clone();
+    let entered = enter(loop_context, accepted).await;
+    entered
+        .inspect_err(|error| ended_with(error, &peer))
+        .ok()
+        .flatten()
 }
 
 /// Finds out who calls, and whether over TLS. `None` for a peer that says nothing.

@@ -33,10 +33,11 @@ enum Phase {
     Stopped,
 }
 
-/// An event loop on its thread.
+/// An event loop.
 pub(super) struct Loop {
     phase: watch::Sender<Phase>,
-    thread: JoinHandle<()>,
+    /// Its thread, unless it runs where somebody else waits for it.
+    thread: Option<JoinHandle<()>>,
     #[cfg(feature = "tower")]
     entrance: Entrance,
 }
@@ -60,7 +61,7 @@ impl Loop {
 
     pub(super) fn join(self) {
         // A loop that panicked has nothing to tell that its panic message did not.
-        let _ = self.thread.join();
+        let _ = self.thread.map(JoinHandle::join);
     }
 }
 
@@ -156,9 +157,12 @@ struct Accepted<S> {
 /// The queues that loops take connections from.
 type Inboxes = Arc<[UnboundedSender<Accepted<socket2::Socket>>]>;
 
+/// The queues of all loops, and the end of one that its loop has.
+type Queues = (Inboxes, UnboundedReceiver<Accepted<socket2::Socket>>);
+
 fn start_loop(
     slot: Slot,
-    (inboxes, mut accepted): (Inboxes, UnboundedReceiver<Accepted<socket2::Socket>>),
+    queues: Queues,
     pool: Option<usize>,
     listeners: &[Arc<Open>],
     shared: &Arc<Shared>,
@@ -174,6 +178,43 @@ fn start_loop(
     let runtime = runtime.build()?;
     // The first loop's, where there are several.
     let _ = shared.runtime.set(runtime.handle().clone());
+    let (mut event_loop, work) = prepare(slot, queues, pool.is_some(), listeners, shared)?;
+    let number = work.loop_context.slot.number();
+    let thread = thread::Builder::new()
+        .name(format!("dovetail loop {number}"))
+        .spawn(move || {
+            #[cfg(target_os = "linux")]
+            if work.loop_context.pooled {
+                slice::shorten();
+            }
+            LocalSet::new().block_on(&runtime, work.run());
+        })?;
+    event_loop.thread = Some(thread);
+    Ok(event_loop)
+}
+
+/// Returns a loop that serves while its future is polled, in a [`LocalSet`] of the caller's
+/// runtime.
+pub(super) fn here(
+    listeners: &[Arc<Open>],
+    shared: &Arc<Shared>,
+) -> io::Result<(Loop, impl Future<Output = ()> + use<>)> {
+    let _ = shared.runtime.set(tokio::runtime::Handle::current());
+    let (inbox, accepted) = unbounded_channel();
+    let slot = spread::slots(1).next().ok_or(io::ErrorKind::NotFound)?;
+    let queues = (Inboxes::from([inbox]), accepted);
+    let (event_loop, work) = prepare(slot, queues, false, listeners, shared)?;
+    Ok((event_loop, work.run()))
+}
+
+/// Returns a loop that has no thread yet, and its work.
+fn prepare(
+    slot: Slot,
+    (inboxes, accepted): Queues,
+    pooled: bool,
+    listeners: &[Arc<Open>],
+    shared: &Arc<Shared>,
+) -> io::Result<(Loop, Work)> {
     let mut sockets = Vec::new();
     for listener in listeners {
         // Counted from now on: the thread may begin late.
@@ -185,57 +226,59 @@ fn start_loop(
     let loop_context = LoopContext {
         shared: shared.clone(),
         phase,
-        pooled: pool.is_some(),
+        pooled,
         slot,
         inboxes,
     };
-    let number = loop_context.slot.number();
-    #[cfg(feature = "tower")]
-    let entrance = Entrance {
-        slot: loop_context.slot.clone(),
-        inboxes: loop_context.inboxes.clone(),
-    };
-    let thread = thread::Builder::new()
-        .name(format!("dovetail loop {number}"))
-        .spawn(move || {
-            #[cfg(target_os = "linux")]
-            if loop_context.pooled {
-                slice::shorten();
-            }
-            LocalSet::new().block_on(&runtime, async move {
-                for (socket, open, accepts, kind) in sockets {
-                    let loop_context = loop_context.clone();
-                    tokio::task::spawn_local(async move {
-                        loop_context.accept(socket, kind).await;
-                        if let Some(open) = Arc::into_inner(open) {
-                            loop_context.welcome_late(&open, kind);
-                        }
-                        drop(accepts);
-                    });
-                }
-                let mut phase = loop_context.phase.clone();
-                tokio::task::spawn_local(async move {
-                    while let Some(accepted) = accepted.recv().await {
-                        loop_context.take_over(accepted);
-                    }
-                });
-                // Ends at `Stopped`, or when nobody can say it any longer and the loop serves for
-                // ever.
-                if phase
-                    .wait_for(|phase| *phase == Phase::Stopped)
-                    .await
-                    .is_err()
-                {
-                    std::future::pending::<()>().await;
-                }
-            });
-        })?;
-    Ok(Loop {
+    let event_loop = Loop {
         phase: phases,
-        thread,
+        thread: None,
         #[cfg(feature = "tower")]
-        entrance,
-    })
+        entrance: Entrance {
+            slot: loop_context.slot.clone(),
+            inboxes: loop_context.inboxes.clone(),
+        },
+    };
+    let work = Work {
+        loop_context,
+        sockets,
+        accepted,
+    };
+    Ok((event_loop, work))
+}
+
+/// The work of a loop: accepting connections, and serving them.
+struct Work {
+    loop_context: LoopContext,
+    sockets: Vec<(socket2::Socket, Arc<Open>, Accepts, ListenerKind)>,
+    accepted: UnboundedReceiver<Accepted<socket2::Socket>>,
+}
+
+impl Work {
+    /// Ends at `Stopped`; never where nobody can say that any longer: the loop serves for ever.
+    async fn run(mut self) {
+        for (socket, open, accepts, kind) in self.sockets {
+            let loop_context = self.loop_context.clone();
+            tokio::task::spawn_local(async move {
+                loop_context.accept(socket, kind).await;
+                if let Some(open) = Arc::into_inner(open) {
+                    loop_context.welcome_late(&open, kind);
+                }
+                drop(accepts);
+            });
+        }
+        let loop_context = self.loop_context;
+        let mut phase = loop_context.phase.clone();
+        tokio::task::spawn_local(async move {
+            while let Some(accepted) = self.accepted.recv().await {
+                loop_context.take_over(accepted);
+            }
+        });
+        let stopped = phase.wait_for(|phase| *phase == Phase::Stopped);
+        if stopped.await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
 }
 
 /// Serves what connects from this process, in the thread that runs this.
@@ -382,7 +425,6 @@ impl LoopContext {
     }
 
     fn serve(&self, accepted: Accepted<AsyncSocket>) {
-        // An error of the transport is the end of the connection, and the peer knows.
         tokio::task::spawn_local(connection::serve(self.clone(), Box::new(accepted)));
     }
 }

@@ -221,7 +221,7 @@ impl Http {
             Fault::WebSocket(error) => {
                 websocket::write_close(error.code(), &error.to_string(), out);
             }
-            Fault::Known => {}
+            Fault::Noted(_) => {}
         }
     }
 }
