@@ -12,6 +12,8 @@ pub(crate) struct Attributes {
     pub(crate) id: Option<(i32, Span)>,
     /// `name = "type"`.
     pub(crate) name: Option<LitStr>,
+    /// `header = "x-debug"`.
+    pub(crate) header: Option<LitStr>,
     /// `package = "shop"`.
     pub(crate) package: Option<LitStr>,
     /// `permission = "orders.write"`.
@@ -54,6 +56,7 @@ impl Attributes {
                 self.id = Some((id.value, id.span));
             }
             "name" => self.name = Some(name(meta.value()?.parse()?)?),
+            "header" => self.header = Some(header(meta.value()?.parse()?)?),
             "package" => self.package = Some(package(meta.value()?.parse()?)?),
             "permission" => self.permission = Some(meta.value()?.parse()?),
             "default" => self.default = Some(meta.value()?.parse()?),
@@ -124,6 +127,19 @@ fn is_name(text: &str) -> bool {
     let begins = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     let goes_on = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     begins && goes_on && text != "_"
+}
+
+/// Checks the name of a header: all wires send the ones of HTTP/2.
+fn header(name: LitStr) -> Result<LitStr> {
+    let text = name.value();
+    let is_part = |c: char| matches!(c, 'a'..='z' | '0'..='9' | '-' | '_' | '.');
+    match !text.is_empty() && text.chars().all(is_part) {
+        true => Ok(name),
+        false => Err(Error::new(
+            name.span(),
+            "a header consists of small letters, digits, `-`, `_` and `.`",
+        )),
+    }
 }
 
 /// Names with dots between them.

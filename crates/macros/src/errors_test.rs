@@ -1,7 +1,7 @@
 //! Input that is refused: the words to which the error points, and the advice that it gives.
 #![allow(clippy::unwrap_used)]
 
-use crate::{exceptions, message, service};
+use crate::{exceptions, headers, message, service};
 use proc_macro2::TokenStream;
 use syn::Result;
 
@@ -119,6 +119,39 @@ fn messages() {
         ("union A { a: i32 }", "A", "is an enum in Rust"),
     ];
     check(&rows, |source| message::derive(&syn::parse_str(source)?));
+}
+
+#[test]
+fn structs_of_headers() {
+    let rows = [
+        (
+            "enum A { B }",
+            "A",
+            "headers are a struct with named fields",
+        ),
+        (
+            "struct A(String);",
+            "A",
+            "headers are a struct with named fields",
+        ),
+        ("struct A<T> { a: T }", "<T>", "takes no parameters"),
+        (
+            "struct A { #[dovetail(header = \"X-Debug\")] a: bool }",
+            "\"X-Debug\"",
+            "a header consists of small letters",
+        ),
+        (
+            "struct A { a_b: bool, #[dovetail(header = \"a-b\")] c: bool }",
+            "\"a-b\"",
+            "another field has this header",
+        ),
+        (
+            "struct A { #[dovetail(name = \"b\")] a: bool }",
+            "name",
+            "no such word here; there are `header`",
+        ),
+    ];
+    check(&rows, |source| headers::derive(&syn::parse_str(source)?));
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod attributes;
 mod errors_test;
 mod exceptions;
 mod extend;
+mod headers;
 mod message;
 mod names;
 mod numbers;
@@ -51,6 +52,16 @@ pub fn derive_message(input: TokenStream) -> TokenStream {
 pub fn derive_exceptions(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     finish(exceptions::derive(&input))
+}
+
+/// Makes a struct of its fields' headers, each under the name of its field with `-` in place of
+/// `_`, or under that of `#[dovetail(header = "x-debug")]`. A field is a value, or an `Option` of
+/// one where a call may be without the header. `#[dovetail(crate = path)]` on the struct says where
+/// the trait is.
+#[proc_macro_derive(Headers, attributes(dovetail))]
+pub fn derive_headers(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    finish(headers::derive(&input))
 }
 
 /// Makes a trait a service: beside the trait come its server, its clients and its table.

@@ -4,6 +4,7 @@
 #[cfg(feature = "async")]
 pub use crate::client::Channel;
 pub use crate::exceptions::Exceptions;
+pub use crate::headers::HeaderField;
 pub use crate::method::{Method, MethodTypes, ServiceDescriptor};
 pub use crate::peer::call::{Call, HandlerFuture, Reply};
 pub use crate::peer::context::Context;

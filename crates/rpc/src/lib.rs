@@ -26,6 +26,7 @@ pub mod export;
 pub mod generated;
 #[cfg(feature = "grpc")]
 mod grpc;
+pub mod headers;
 mod health;
 pub mod identity;
 mod load_reports;
@@ -116,12 +117,13 @@ pub use client::blocking;
 #[cfg(feature = "async")]
 pub use client::{Channel, ChannelBuilder};
 #[cfg(feature = "macros")]
-pub use dovetail_macros::{Exceptions, Message, service};
+pub use dovetail_macros::{Exceptions, Headers, Message, service};
 pub use dovetail_protocol::{Code, Status, Wire};
 pub use dovetail_wire::{
     Message, enumeration, extends, family, message, oneof, thrown, union, variants,
 };
 pub use exceptions::Exceptions;
+pub use headers::Headers;
 pub use peer::context::Context;
 pub use peer::objects::ObjectRef;
 pub use peer::service::Service;

@@ -262,6 +262,13 @@ macro_rules! handle {
             self.with(|options| options.headers.push(name, value))
         }
 
+        /// Returns a channel whose calls have the headers of this struct, as
+        /// [`with_header`](Self::with_header) sends one.
+        #[must_use]
+        pub fn with_headers(&self, headers: &impl crate::Headers) -> Self {
+            self.with(|options| headers.write(&mut |name, value| options.headers.push(name, value)))
+        }
+
         /// Returns a channel whose calls and items are compressed, or not, where that makes them
         /// smaller. How is said by the builder: `compression`, and over gRPC `gzip` or `zstd`,
         /// where gzip is the default. Where the builder has said nothing for Dovetail's own wire,

@@ -336,6 +336,12 @@ impl Context {
         self.call.headers.iter()
     }
 
+    /// Returns the headers that stand together in a struct. Fails with `INVALID_ARGUMENT` where one
+    /// is missing or has another form.
+    pub fn headers_as<T: crate::Headers>(&self) -> Result<T, Status> {
+        T::read(&|name| self.header(name))
+    }
+
     /// Returns the value of this type that an [interceptor](crate::intercept::ServerInterceptor)
     /// has left with the call.
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {

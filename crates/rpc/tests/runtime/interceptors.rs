@@ -9,9 +9,10 @@ use dovetail::intercept::{
 use dovetail::method::ServiceDescriptor;
 use dovetail::server::{Call, HandlerFuture, Model};
 use dovetail::stream::{Items, Receiver};
+use dovetail::types::Bytes;
 use dovetail::{
-    Channel, Code, Context, Exceptions, Message, Running, Server, Service, Status, blocking,
-    descriptor,
+    Channel, Code, Context, Exceptions, Headers, Message, Running, Server, Service, Status,
+    blocking, descriptor,
 };
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -350,6 +351,111 @@ async fn calls_pass_through_all_levels() {
             }
         }
         stop(running).await;
+    }
+}
+
+/// Headers of one struct at both ends; the last one is bytes.
+#[derive(Clone, Debug, PartialEq, Headers)]
+struct Origin {
+    tenant: String,
+    shop_hop: Option<u32>,
+    #[dovetail(header = "x-debug")]
+    debug: Option<bool>,
+    trace_bin: Option<Bytes>,
+}
+
+/// Leaves the headers for the handler in another form.
+struct ReadsOrigin;
+
+impl ServerInterceptor for ReadsOrigin {
+    fn before(&self, call: &mut CallHead<'_>) -> Result<Decision, Status> {
+        let origin: Origin = call.headers_as()?;
+        let Origin { tenant, debug, .. } = origin.clone();
+        let next = Origin {
+            shop_hop: origin.shop_hop.map(|hop| hop + 1),
+            ..origin
+        };
+        call.insert_headers(&next);
+        if debug == Some(true) {
+            return Err(Status::out_of_range(format!("{tenant} may not debug")));
+        }
+        Ok(Decision::Proceed)
+    }
+}
+
+#[tokio::test]
+async fn headers_are_a_struct_on_every_wire() {
+    let origin = |shop_hop, debug, trace: Option<&'static [u8]>| Origin {
+        tenant: "acme".to_owned(),
+        shop_hop,
+        debug,
+        trace_bin: trace.map(Bytes::from_static),
+    };
+    let rows: &[(Origin, Result<&str, &str>)] = &[
+        (origin(None, None, None), Ok("acme None None")),
+        (
+            origin(Some(7), Some(false), Some(b"\0\xff")),
+            Ok("acme Some(8) Some([0, 255])"),
+        ),
+        (origin(None, Some(true), None), Err("acme may not debug")),
+    ];
+    for model in MODELS {
+        let server = Server::new().service(WithOrigin);
+        let running = start(*model, server.intercept_at("Origins", ReadsOrigin));
+        let address = running.addresses()[0].to_string();
+        for wire in WIRES.iter().filter(|wire| !lacks(*model, wire)) {
+            let builder = Channel::builder(&address).unwrap().timeout(LONG);
+            let channel = builder.wire(wire.parse().unwrap()).build();
+            for (origin, expected) in rows {
+                // Thrift has no form for bytes in headers of HTTP.
+                if *wire == "binary+http" && origin.trace_bin.is_some() {
+                    continue;
+                }
+                let channel = channel.with_headers(origin);
+                let answer: Result<String, Status> = channel.call(&ORIGINS.methods[0], ()).await;
+                let answer = answer.as_deref().map_err(Status::message);
+                assert_eq!(answer, *expected, "{model:?} {wire} {origin:?}");
+            }
+            let rows: [(&[(&str, &str)], &str); 2] = [
+                (&[], "the call has no header `tenant`"),
+                (
+                    &[("tenant", "acme"), ("shop-hop", "-1")],
+                    "the value of the header `shop-hop` cannot be read as `u32`",
+                ),
+            ];
+            for (headers, message) in rows {
+                let mut channel = channel.clone();
+                for (name, value) in headers {
+                    channel = channel.with_header(name, value.as_bytes().to_vec());
+                }
+                let refused = channel.call::<_, String, Status>(&ORIGINS.methods[0], ());
+                let refused = refused.await.unwrap_err();
+                assert_eq!(refused.code(), Code::InvalidArgument, "{model:?} {wire}");
+                assert_eq!(refused.message(), message, "{model:?} {wire}");
+            }
+        }
+        stop(running).await;
+    }
+}
+
+descriptor!(static ORIGINS = "Origins" {
+    origin() -> String;
+});
+
+/// Tells the headers that have reached the handler.
+struct WithOrigin;
+
+impl Service for WithOrigin {
+    fn descriptor(&self) -> &'static ServiceDescriptor {
+        &ORIGINS
+    }
+
+    fn call<'a>(&'a self, _: usize, call: Call) -> HandlerFuture<'a> {
+        call.unary((), |context: Context, (): ()| async move {
+            let origin: Origin = context.headers_as()?;
+            let trace = origin.trace_bin.map(|bytes| bytes.to_vec());
+            Ok::<_, Status>(format!("{} {:?} {trace:?}", origin.tenant, origin.shop_hop))
+        })
     }
 }
 

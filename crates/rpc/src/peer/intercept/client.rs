@@ -116,6 +116,11 @@ impl ClientCall<'_> {
         self.headers.iter()
     }
 
+    /// Sets the headers of a struct, each as [`insert_header`](Self::insert_header) does.
+    pub fn insert_headers(&mut self, headers: &impl crate::Headers) {
+        headers.write(&mut |name, value| self.insert_header(name, value));
+    }
+
     /// Sets a header. All headers of this name are replaced.
     pub fn insert_header(&mut self, name: &str, value: impl Into<Bytes>) {
         self.remove_header(name);

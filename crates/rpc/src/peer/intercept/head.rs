@@ -1,3 +1,4 @@
+use crate::Headers;
 use crate::method::{Method, ServiceDescriptor};
 use crate::peer::call::Call;
 use crate::peer::context::CallInfo;
@@ -81,6 +82,17 @@ impl<'a> CallHead<'a> {
     /// Returns all headers, in the order in which they came.
     pub fn headers(&self) -> impl Iterator<Item = (&str, &[u8])> {
         self.info().headers.iter()
+    }
+
+    /// Returns the headers that stand together in a struct. Fails with `INVALID_ARGUMENT` where one
+    /// is missing or has another form.
+    pub fn headers_as<T: Headers>(&self) -> Result<T, Status> {
+        T::read(&|name| self.header(name))
+    }
+
+    /// Sets the headers of a struct, each as [`insert_header`](Self::insert_header) does.
+    pub fn insert_headers(&mut self, headers: &impl Headers) {
+        headers.write(&mut |name, value| self.insert_header(name, value));
     }
 
     /// Sets a header, for later interceptors and for the handler. All headers of this name are
