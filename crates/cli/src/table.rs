@@ -13,6 +13,8 @@ pub(crate) enum Align {
 #[derive(Debug)]
 pub(crate) struct Table {
     columns: Vec<(String, Align)>,
+    /// The least width of each column.
+    widths: Vec<usize>,
     rows: Vec<Vec<Cell>>,
 }
 
@@ -44,19 +46,33 @@ impl Cell {
     }
 
     fn width(&self) -> usize {
-        self.text.chars().count()
+        width(&self.text)
     }
+}
+
+fn width(text: &str) -> usize {
+    text.chars().count()
 }
 
 impl Table {
     pub(crate) fn new<'a>(columns: impl IntoIterator<Item = (&'a str, Align)>) -> Self {
         let columns = columns.into_iter();
+        let columns: Vec<_> = columns
+            .map(|(name, align)| (name.to_owned(), align))
+            .collect();
         Table {
-            columns: columns
-                .map(|(name, align)| (name.to_owned(), align))
-                .collect(),
+            widths: columns.iter().map(|(name, _)| width(name)).collect(),
+            columns,
             rows: Vec::new(),
         }
+    }
+
+    /// Sets the least widths of the first columns, for rows that are shown one after another.
+    pub(crate) fn at_least(mut self, widths: impl IntoIterator<Item = usize>) -> Self {
+        for (own, least) in self.widths.iter_mut().zip(widths) {
+            *own = least.max(*own);
+        }
+        self
     }
 
     /// Adds a row; cells that are missing at its end stay empty.
@@ -66,17 +82,34 @@ impl Table {
 
     /// The table as lines, none with white space at its end.
     pub(crate) fn render(&self, paint: Paint) -> String {
-        let heading = |(name, _): &(String, Align)| Cell::styled(Style::Strong, name.clone());
-        let heading: Vec<Cell> = self.columns.iter().map(heading).collect();
-        let mut widths: Vec<usize> = heading.iter().map(Cell::width).collect();
+        let mut widths = self.widths.clone();
         for row in &self.rows {
             for (width, cell) in widths.iter_mut().zip(row) {
                 *width = cell.width().max(*width);
             }
         }
-        let lines = std::iter::once(&heading).chain(&self.rows);
+        let names = self.names();
+        let lines = std::iter::once(&names).chain(&self.rows);
         lines
             .map(|row| self.line(row, &widths, paint) + "\n")
+            .collect()
+    }
+
+    /// The heading as a line, before there are any rows.
+    pub(crate) fn heading(&self, paint: Paint) -> String {
+        self.line(&self.names(), &self.widths, paint) + "\n"
+    }
+
+    /// The last row as a line below that heading. A cell that is too wide moves those behind it.
+    pub(crate) fn last(&self, paint: Paint) -> String {
+        let row = self.rows.last().map_or(&[][..], Vec::as_slice);
+        self.line(row, &self.widths, paint) + "\n"
+    }
+
+    fn names(&self) -> Vec<Cell> {
+        let names = self.columns.iter().map(|(name, _)| name.clone());
+        names
+            .map(|name| Cell::styled(Style::Strong, name))
             .collect()
     }
 
@@ -86,7 +119,7 @@ impl Table {
         for (index, ((cell, width), (_, align))) in
             row.iter().zip(widths).zip(&self.columns).enumerate()
         {
-            let space = width - cell.width();
+            let space = width.saturating_sub(cell.width());
             let (before, after) = match align {
                 Align::Left => (0, space),
                 Align::Right => (space, 0),
@@ -133,6 +166,9 @@ mod tests {
              compact+framed  112.0\n\
              json                   no time\n"
         );
+        assert_eq!(table.last(plain), "json      no time\n");
+        let wide = Table::new([("wire", Align::Left), ("µs", Align::Right)]).at_least([10, 5]);
+        assert_eq!(wide.heading(plain), "wire           µs\n");
         let coloured = table.render(Paint { colours: true });
         assert!(coloured.contains("\x1b[32mjson\x1b[0m  "), "{coloured:?}");
     }

@@ -103,6 +103,19 @@ fn every_printed_line_works() {
     assert!(count > 25, "{}", demo.text);
 }
 
+#[test]
+fn every_wire_works_by_every_way() {
+    let output = command(env!("CARGO_BIN_EXE_dovetail"))
+        .args(["demo", "--once", "--port", "0"])
+        .output()
+        .expect("the command");
+    let table = String::from_utf8_lossy(&output.stdout);
+    let problems = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{table}\n{problems}");
+    assert!(!table.contains("failed"), "{table}\n{problems}");
+    assert!(table.contains("shared memory"), "{table}");
+}
+
 /// Stubs in Java are made of this file, with which `tests/peers.rs` calls the demo.
 #[test]
 fn its_contract_is_exported() {

@@ -125,7 +125,7 @@ fn a_stock_grpc_server_is_called_without_a_file() {
     check(&["list", at], "calls.v1.Calls\nmapped.Mapped");
     check(
         &["describe", at, "calls.v1.Calls.Sum"],
-        "Sum() sink calls.v1.Number -> calls.v1.Number",
+        "Sum() sink Number -> Number",
     );
     let part = r#"{"name":"x","count":0}"#;
     let value = format!(r#"{{"number":7,"zigzag":-7,"colour":"BLUE","parts":[{part}]}}"#);

@@ -37,7 +37,7 @@ pub use codec::{Typed, TypedSlot};
 pub use constant::to_constant;
 pub use contract::{Contract, Table};
 pub use described::{Described, Indescribable};
-pub use dovetail_schema::type_name;
+pub use dovetail_schema::{type_name, type_name_in};
 pub use json::{JsonError, arguments_from_json, arguments_to_json, from_json, to_json};
 pub use names::closest;
 pub use plausible::Plausible;

@@ -19,7 +19,7 @@ mod value;
 
 pub use annotation::{Annotation, Annotations, TypedAnnotation};
 pub use service::{Idempotency, Method, OPTIONS_PROTO, PERMISSION, Service, Stream};
-pub use type_name::type_name;
+pub use type_name::{type_name, type_name_in};
 pub use types::{
     ArrayForm, Dimension, Enum, EnumValue, ErrorKind, ExceptionTraits, Fault, Field, IntFormat,
     JsonForm, Presence, Protobuf, Reserved, Safety, Sharing, Struct, StructKind, Type, TypeDef,

@@ -1,9 +1,16 @@
 //! Types as a person reads them.
 
-use crate::{Dimension, Schema, Type};
+use crate::{Dimension, PackageId, Schema, Type};
 
-/// A type as Thrift's IDL writes it: `map<string, list<Point>>`.
+/// A type as Thrift's IDL writes it: `map<string, list<Point>>`. Types that the root package does
+/// not define have their package in front.
 pub fn type_name(schema: &Schema, ty: &Type) -> String {
+    type_name_in(schema, ty, schema.root())
+}
+
+/// Returns the name for a reader of this package: its types have no package in front.
+pub fn type_name_in(schema: &Schema, ty: &Type, here: Option<PackageId>) -> String {
+    let name = |ty: &Type| type_name_in(schema, ty, here);
     let simple = match ty {
         Type::Bool => "bool",
         Type::I8 => "i8",
@@ -26,14 +33,14 @@ pub fn type_name(schema: &Schema, ty: &Type) -> String {
         Type::Decimal => "decimal",
         Type::Any => "any",
         Type::Dynamic => "dynamic",
-        Type::List(item) => return format!("list<{}>", type_name(schema, item)),
-        Type::Set(item) => return format!("set<{}>", type_name(schema, item)),
+        Type::List(item) => return format!("list<{}>", name(item)),
+        Type::Set(item) => return format!("set<{}>", name(item)),
         Type::Map(key, value) => {
-            let (key, value) = (type_name(schema, key), type_name(schema, value));
+            let (key, value) = (name(key), name(value));
             return format!("map<{key}, {value}>");
         }
-        Type::Array(item, dimensions) => return array_name(schema, item, dimensions),
-        Type::Named(id) if Some(schema[*id].package) != schema.root() => {
+        Type::Array(item, dimensions) => return array_name(&name(item), dimensions),
+        Type::Named(id) if Some(schema[*id].package) != here => {
             return schema.qualified_name(*id);
         }
         Type::Named(id) => &schema[*id].name,
@@ -42,8 +49,8 @@ pub fn type_name(schema: &Schema, ty: &Type) -> String {
     simple.to_owned()
 }
 
-fn array_name(schema: &Schema, item: &Type, dimensions: &[Dimension]) -> String {
-    let mut name = format!("array<{}", type_name(schema, item));
+fn array_name(item: &str, dimensions: &[Dimension]) -> String {
+    let mut name = format!("array<{item}");
     for dimension in dimensions {
         match dimension {
             Dimension::Fixed(extent) => name += &format!(", {extent}"),

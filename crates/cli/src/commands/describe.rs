@@ -3,10 +3,10 @@ use crate::output;
 use crate::paint::{Paint, Stream, Style};
 use crate::source::Source;
 use clap::Args;
-use dovetail_dynamic::{closest, type_name};
+use dovetail_dynamic::{closest, type_name_in};
 use dovetail_schema::{
-    Field, Method, Presence, Schema, Service, ServiceId, Sharing, StructKind, Type, TypeDef,
-    TypeId, TypeKind,
+    Field, Method, PackageId, Presence, Schema, Service, ServiceId, Sharing, StructKind, Type,
+    TypeDef, TypeId, TypeKind,
 };
 use std::fmt::Write as _;
 
@@ -185,7 +185,7 @@ impl Writer<'_> {
 
     /// `getUser(id: i64) -> User throws NotFound  permission users.read`
     fn signature(&self, service: &Service, method: &Method) -> String {
-        let ty = |ty: &Type| type_name(self.schema, ty);
+        let ty = |ty: &Type| type_name_in(self.schema, ty, Some(service.package));
         let field = |f: &Field| format!("{}: {}{}", f.name, sharing(f), ty(&f.ty));
         let params: Vec<_> = method.params.iter().map(field).collect();
         let mut text = format!("{}({})", self.strong(&method.name), params.join(", "));
@@ -212,13 +212,17 @@ impl Writer<'_> {
 
     fn definition(&self, id: TypeId) -> String {
         let TypeDef {
-            name, doc, kind, ..
+            name,
+            doc,
+            kind,
+            package,
+            ..
         } = &self.schema[id];
         let mut text = self.doc(doc.as_deref(), "");
         let name = self.strong(name);
         match kind {
             TypeKind::Alias(target) => {
-                let target = type_name(self.schema, target);
+                let target = type_name_in(self.schema, target, Some(*package));
                 let _ = writeln!(text, "{} {name} = {target}", self.faint("typedef"));
             }
             TypeKind::Enum(def) => {
@@ -241,20 +245,20 @@ impl Writer<'_> {
                 let _ = writeln!(text, "{} {name}{extends}", self.faint(word));
                 def.fields
                     .iter()
-                    .for_each(|field| text += &self.field(field));
+                    .for_each(|field| text += &self.field(field, *package));
             }
         }
         text
     }
 
-    fn field(&self, field: &Field) -> String {
+    fn field(&self, field: &Field, here: PackageId) -> String {
         let presence = match field.presence {
             Presence::Default => "",
             Presence::Required => "  required",
             Presence::Optional => "  optional",
         };
         let sharing = sharing(field);
-        let ty = type_name(self.schema, &field.ty);
+        let ty = type_name_in(self.schema, &field.ty, Some(here));
         let doc = self.doc(field.doc.as_deref(), "  ");
         let id = self.faint(&format!("{}:", field.id));
         format!(

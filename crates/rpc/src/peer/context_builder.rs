@@ -4,6 +4,7 @@ use super::context::{CallInfo, Caller, Compress, Context};
 use super::extensions::Extensions;
 use super::intercept::Observed;
 use super::response_headers::ResponseHeaders;
+use crate::transport::IN_PROCESS;
 use dovetail_protocol::{Headers, Name, Wire};
 use dovetail_wire::Bytes;
 use std::sync::Arc;
@@ -49,7 +50,7 @@ impl Context {
     /// caller is `in-process`, on Dovetail's own wire, with neither headers nor a deadline.
     pub fn builder(method: &'static str) -> ContextBuilder {
         ContextBuilder {
-            peer: "in-process".to_owned(),
+            peer: IN_PROCESS.to_owned(),
             service: None,
             method,
             wire: Wire::Dovetail,

@@ -7,7 +7,7 @@ use super::session::Admission;
 use crate::Address;
 use crate::counters::count;
 use crate::peer::proxies::Source;
-use crate::transport::Stream;
+use crate::transport::{IN_PROCESS, Stream};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::Ordering;
@@ -22,6 +22,7 @@ impl Shared {
         let upgrade = self.upgrade.map(Address::upgrade_listener);
         match upgrade {
             Some(address_of) if address_of.to_string() == address => ListenerKind::LocalUpgrade,
+            _ if address == IN_PROCESS => ListenerKind::InProcess,
             _ if address.starts_with("tls://") => ListenerKind::Secure,
             _ if address.parse().is_ok_and(|address| is_local(&address)) => ListenerKind::Local,
             _ => ListenerKind::Open,
@@ -122,6 +123,8 @@ impl Drop for Accepts {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum ListenerKind {
     Open,
+    /// For this process alone: no browser comes here.
+    InProcess,
     /// None: an application of this process has the listener.
     #[cfg_attr(not(feature = "tower"), expect(dead_code, reason = "nothing mounts"))]
     Mounted,

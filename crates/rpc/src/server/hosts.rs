@@ -75,9 +75,14 @@ impl Shared {
     /// True for connections whose requests may name known hosts alone. Over TLS the certificate
     /// says who is called.
     pub(super) fn checks_hosts(&self, kind: ListenerKind, over_tls: bool) -> bool {
-        let listed = self.hosts.is_some()
-            || matches!(kind, ListenerKind::Local | ListenerKind::LocalUpgrade);
-        listed && !over_tls
+        let checks = match kind {
+            ListenerKind::Local | ListenerKind::LocalUpgrade => true,
+            ListenerKind::Open | ListenerKind::Mounted | ListenerKind::Secure => {
+                self.hosts.is_some()
+            }
+            ListenerKind::InProcess => false,
+        };
+        checks && !over_tls
     }
 
     /// Why a request is refused that names these hosts, of a connection that is checked.

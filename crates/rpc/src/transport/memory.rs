@@ -6,6 +6,9 @@ use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+/// The address of this process for itself.
+pub(crate) const IN_PROCESS: &str = "in-process";
+
 /// The bytes that a direction holds before the sender waits.
 const ROOM: usize = 256 << 10;
 
@@ -200,7 +203,7 @@ impl Stream for MemoryStream {
     }
 
     fn peer(&self) -> String {
-        "in-process".to_owned()
+        IN_PROCESS.to_owned()
     }
 }
 
@@ -321,7 +324,7 @@ impl Connector for MemoryConnector {
     }
 
     fn target(&self) -> String {
-        "in-process".to_owned()
+        IN_PROCESS.to_owned()
     }
 }
 
@@ -349,6 +352,6 @@ impl Listener for MemoryListener {
     }
 
     fn address(&self) -> String {
-        "in-process".to_owned()
+        IN_PROCESS.to_owned()
     }
 }

@@ -21,6 +21,7 @@ mod tls;
 
 #[cfg(feature = "async")]
 pub(crate) use async_socket::{AsyncSocket, Choice};
+pub(crate) use memory::IN_PROCESS;
 pub use memory::{MemoryConnector, MemoryListener, MemoryStream, memory, memory_pair};
 pub use pipe::Pipe;
 #[cfg(feature = "async")]

@@ -13,6 +13,7 @@ use clap::Args;
 use client::Client;
 use dovetail::blocking::{Channel, ChannelBuilder};
 use dovetail::reflection::Reflection;
+use dovetail::server::Health;
 use dovetail::transport::MemoryConnector;
 use dovetail::{Address, Running, Server, Status, Wire};
 use dovetail_protocol::connect::Codec;
@@ -90,18 +91,21 @@ impl Demo {
             return output::document(CONTRACT);
         }
         let stand = Stand::start(self.port, &self.tls, &self.hosts)?;
-        let rows = stand.rows();
         let paint = Stream::Stdout.paint();
         let heading = format!(
             "One server on tcp://127.0.0.1:{}, two services, {} wires, four ways to it:",
             stand.port,
-            rows.len()
+            wires().count()
         );
-        let table = show::table(&rows, paint);
-        output::write(&format!(
-            "{}\n\n{table}\n",
-            paint.text(Style::Strong, &heading)
-        ))?;
+        let heading = paint.text(Style::Strong, &heading);
+        let mut table = show::table();
+        output::write(&format!("{heading}\n\n{}", table.heading(paint)))?;
+        let mut rows = Vec::new();
+        for row in stand.rows() {
+            output::write(&show::line(&mut table, &row, paint))?;
+            rows.push(row);
+        }
+        output::write("\n")?;
         let problems: Vec<String> = rows.iter().flat_map(Row::problems).collect();
         problems.iter().for_each(|problem| output::tell(problem));
         if self.once {
@@ -135,6 +139,7 @@ impl Stand {
             .service(WorkshopServer::new(joiner.clone()))
             .service(StockServer::new(joiner.clone()))
             .reflection(&Reflection::of(DESCRIPTORS).unwrap_or_default())
+            .health(&Health::default())
             .listen(&format!("tcp://127.0.0.1:{port}"))
             .map_err(|problem| cannot_listen(&problem, "--port"))?
             .listen(&format!("unix:{}", socket.display()))
@@ -162,29 +167,40 @@ impl Stand {
     }
 
     /// Calls the server over every wire, by every way.
-    fn rows(&self) -> Vec<Row> {
-        let wires = WIRES.iter().filter_map(|name| name.parse().ok());
-        let json = Wire::Connect(Codec::Json);
-        wires.chain([json]).map(|wire| self.row(wire)).collect()
+    fn rows(&self) -> impl Iterator<Item = Row> {
+        let moved = [(Wire::Dovetail, true)].into_iter();
+        let moved = moved.filter(|_| cfg!(target_os = "linux"));
+        let stay = wires().map(|wire| (wire, false));
+        moved.chain(stay).map(|(wire, moves)| self.row(wire, moves))
     }
 
-    fn row(&self, wire: Wire) -> Row {
-        let outcome = |way: &Way| match self.client(wire, *way) {
+    fn row(&self, wire: Wire, moves: bool) -> Row {
+        let outcome = |way: &Way| match self.client(wire, *way, moves) {
             Ok(client) => client.map(|client| {
-                let label = format!("{wire} over {}", way.name());
+                let label = format!("{wire} over {}, moves: {moves}", way.name());
                 probe(&client, &self.notes, &label)
             }),
             Err(status) => Some(Outcome::failed(&status.to_string())),
         };
+        let ways = Way::ALL.iter().map(|way| match moves && *way != Way::Tcp {
+            true => None,
+            false => outcome(way),
+        });
         Row {
             wire,
-            outcomes: Way::ALL.iter().map(outcome).collect(),
+            moves,
+            outcomes: ways.collect(),
         }
     }
 
     /// A client of a wire by this way, where there is one: HTTP and gRPC name the service in every
     /// call, and come by a socket.
-    fn client(&self, wire: Wire, way: Way) -> std::result::Result<Option<Client>, Status> {
+    fn client(
+        &self,
+        wire: Wire,
+        way: Way,
+        moves: bool,
+    ) -> std::result::Result<Option<Client>, Status> {
         let address = match way {
             Way::Unix => format!("unix:{}", self.socket.display()),
             _ => format!("tcp://127.0.0.1:{}", self.port),
@@ -211,7 +227,7 @@ impl Stand {
             }
             _ => {
                 let channel = self.connect(&address, way)?.wire(wire).timeout(TIMEOUT);
-                Ok(Some(channel.build().into()))
+                Ok(Some(channel.local_upgrade(moves).build().into()))
             }
         }
     }
@@ -236,6 +252,12 @@ impl Stand {
             .help("the lines above say which; please report them")),
         }
     }
+}
+
+/// The wires of the table.
+fn wires() -> impl Iterator<Item = Wire> {
+    let named = WIRES.iter().filter_map(|name| name.parse().ok());
+    named.chain([Wire::Connect(Codec::Json)])
 }
 
 /// True for HTTP/2 and JSON, which need no further way to say which service is called.

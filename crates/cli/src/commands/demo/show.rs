@@ -33,6 +33,8 @@ impl Way {
 /// One wire, called in every way.
 pub(crate) struct Row {
     pub(crate) wire: Wire,
+    /// Connections over TCP move to shared memory.
+    pub(crate) moves: bool,
     /// In the order of [`Way::ALL`]; `None` where there is no such way.
     pub(crate) outcomes: Vec<Option<Outcome>>,
 }
@@ -49,7 +51,16 @@ impl Row {
     }
 }
 
-pub(crate) fn table(rows: &[Row], paint: Paint) -> String {
+/// The least widths of the columns: the rows come one after another.
+const WIDTHS: [usize; 9] = {
+    // µ has two bytes.
+    let time = "1234.5 µs".len() - 1;
+    let (protocol, transport) = ("msgpack-rpc".len(), "shared memory".len());
+    [protocol, transport, 0, 0, 0, time, time, time, time]
+};
+
+/// The table, without rows.
+pub(crate) fn table() -> Table {
     let mut columns = vec![
         ("protocol", Align::Left),
         ("transport", Align::Left),
@@ -58,33 +69,36 @@ pub(crate) fn table(rows: &[Row], paint: Paint) -> String {
         ("one-way", Align::Left),
     ];
     columns.extend(Way::ALL.iter().map(|way| (way.name(), Align::Right)));
-    let mut table = Table::new(columns);
-    for row in rows {
-        let wire = row.wire.to_string();
-        let alone = match row.wire {
-            Wire::Grpc => "HTTP/2",
-            Wire::Dovetail
-            | Wire::MsgpackRpc
-            | Wire::Capnp
-            | Wire::GrpcWeb(_)
-            | Wire::Connect(_)
-            | Wire::WebSocket => "",
-            Wire::Thrift(_) => "unframed",
-        };
-        let (protocol, transport) = wire.split_once('+').unwrap_or((&wire, alone));
-        let marks = [
-            mark(row, |outcome| outcome.result.is_ok()),
-            mark(row, |outcome| outcome.exception.is_ok()),
-            mark(row, |outcome| outcome.oneway.is_ok()),
-        ];
-        let times = row.outcomes.iter().map(|outcome| match outcome {
-            Some(outcome) => time(outcome.time),
-            None => "".into(),
-        });
-        let names = [Cell::from(protocol), Cell::from(transport)];
-        table.row(names.into_iter().chain(marks).chain(times));
-    }
-    table.render(paint)
+    Table::new(columns).at_least(WIDTHS)
+}
+
+/// Adds the row of a wire to the table, and returns its line.
+pub(crate) fn line(table: &mut Table, row: &Row, paint: Paint) -> String {
+    let wire = row.wire.to_string();
+    let alone = match row.wire {
+        Wire::Grpc => "HTTP/2",
+        Wire::Dovetail if row.moves => "shared memory",
+        Wire::Dovetail
+        | Wire::MsgpackRpc
+        | Wire::Capnp
+        | Wire::GrpcWeb(_)
+        | Wire::Connect(_)
+        | Wire::WebSocket => "",
+        Wire::Thrift(_) => "unframed",
+    };
+    let (protocol, transport) = wire.split_once('+').unwrap_or((&wire, alone));
+    let marks = [
+        mark(row, |outcome| outcome.result.is_ok()),
+        mark(row, |outcome| outcome.exception.is_ok()),
+        mark(row, |outcome| outcome.oneway.is_ok()),
+    ];
+    let times = row.outcomes.iter().map(|outcome| match outcome {
+        Some(outcome) => time(outcome.time),
+        None => "".into(),
+    });
+    let names = [Cell::from(protocol), Cell::from(transport)];
+    table.row(names.into_iter().chain(marks).chain(times));
+    table.last(paint)
 }
 
 /// Good only if it worked in every way.
@@ -116,7 +130,8 @@ fn command(wire: Wire, program: &str, port: u16) -> String {
 
 /// How to call the server from elsewhere. Every line works as it is.
 pub(crate) fn instructions(program: &str, port: u16, rows: &[Row]) -> String {
-    let commands = rows.iter().map(|row| command(row.wire, program, port));
+    let wires = rows.iter().filter(|row| !row.moves).map(|row| row.wire);
+    let commands = wires.map(|wire| command(wire, program, port));
     let commands: String = commands.map(|line| format!("  {line}\n")).collect();
     format!(
         r#"Call it from a second terminal, with nothing but the address:
@@ -164,10 +179,12 @@ mod tests {
         let rows = [
             Row {
                 wire: "binary".parse().unwrap(),
+                moves: false,
                 outcomes: vec![Some(good(300)), Some(good(310)), None, Some(good(21))],
             },
             Row {
                 wire: "compact+header:zlib".parse().unwrap(),
+                moves: false,
                 outcomes: vec![
                     Some(good(1234)),
                     Some(Outcome::failed("no answer")),
@@ -176,12 +193,16 @@ mod tests {
                 ],
             },
         ];
+        let plain = Paint { colours: false };
+        let mut table = table();
+        let mut text = table.heading(plain);
+        text.extend(rows.iter().map(|row| line(&mut table, row, plain)));
         let expected = "\
-protocol  transport    result  exception  one-way       TCP  multiplexed     Unix  in-process
-binary    unframed     ✓       ✓          ✓         30.0 µs      31.0 µs               2.1 µs
-compact   header:zlib  failed  failed     failed   123.4 µs            –  90.0 µs     40.0 µs
+protocol     transport      result  exception  one-way        TCP  multiplexed       Unix  in-process
+binary       unframed       ✓       ✓          ✓          30.0 µs      31.0 µs                 2.1 µs
+compact      header:zlib    failed  failed     failed    123.4 µs            –    90.0 µs     40.0 µs
 ";
-        assert_eq!(table(&rows, Paint { colours: false }), expected);
+        assert_eq!(text, expected);
         assert_eq!(
             rows[1].problems(),
             ["compact+header:zlib over multiplexed: no answer"]

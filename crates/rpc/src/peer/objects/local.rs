@@ -7,6 +7,7 @@ use crate::peer::context::Caller;
 use crate::peer::incoming::{Incoming, ReplyTo, Target};
 use crate::peer::objects::Passage;
 use crate::peer::outgoing::Outgoing;
+use crate::transport::IN_PROCESS;
 use crate::{Code, Service, Status, clock};
 use dovetail_wire::{Encode, EncodeError, Encoding, Limits, ObjectNumbers, WithObjects};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -64,7 +65,7 @@ pub(crate) async fn call(
         objects: objects.clone(),
         ..Incoming::new(Target::Route(number), (ENCODING, params.into()), reply)
     });
-    let caller = Arc::new(Caller::new("in-process".to_owned(), false));
+    let caller = Arc::new(Caller::new(IN_PROCESS.to_owned(), false));
     let call = Call::new(incoming, method, caller, limits, Vec::new());
     service.call(number, call).await;
     match answer.take() {

@@ -81,7 +81,10 @@ impl Entrance {
         shared: &Arc<Shared>,
         stream: std::os::unix::net::UnixStream,
     ) -> io::Result<()> {
-        let (peer, kind) = ("in-process".to_owned(), ListenerKind::Mounted);
+        let (peer, kind) = (
+            crate::transport::IN_PROCESS.to_owned(),
+            ListenerKind::Mounted,
+        );
         let guard = shared.admit(None, kind, &peer);
         let guard = guard.ok_or(io::ErrorKind::QuotaExceeded)?;
         let claim = self.slot.claim();
@@ -297,7 +300,11 @@ pub(super) async fn attend(shared: Arc<Shared>, listener: crate::transport::Memo
     };
     loop {
         let stream = AsyncSocket::Process(listener.accepted().await);
-        loop_context.welcome(stream, "in-process".to_owned(), ListenerKind::Open);
+        loop_context.welcome(
+            stream,
+            crate::transport::IN_PROCESS.to_owned(),
+            ListenerKind::InProcess,
+        );
     }
 }
 
