@@ -24,6 +24,8 @@ pub(crate) struct Failure {
     pub(crate) exit: Exit,
     /// Empty where everything has been said already.
     message: String,
+    /// Lines that the server has said beside the message.
+    details: Vec<String>,
     help: Vec<String>,
 }
 
@@ -34,6 +36,7 @@ impl Failure {
         Failure {
             exit,
             message: message.to_string(),
+            details: Vec::new(),
             help: Vec::new(),
         }
     }
@@ -61,6 +64,12 @@ impl Failure {
     }
 
     #[must_use]
+    pub(crate) fn detail(mut self, detail: impl Display) -> Self {
+        self.details.push(detail.to_string());
+        self
+    }
+
+    #[must_use]
     pub(crate) fn maybe_help(self, help: Option<impl Display>) -> Self {
         match help {
             Some(help) => self.help(help),
@@ -78,8 +87,10 @@ impl Failure {
             paint.text(Style::Error, "error"),
             self.message
         ));
-        for help in &self.help {
-            tell(&format!("  {}: {help}", paint.text(Style::Help, "help")));
+        let details = self.details.iter().map(|detail| ("detail", detail));
+        let help = self.help.iter().map(|help| ("help", help));
+        for (label, text) in details.chain(help) {
+            tell(&format!("  {}: {text}", paint.text(Style::Help, label)));
         }
     }
 }

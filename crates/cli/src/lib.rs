@@ -23,6 +23,7 @@ mod remote;
 mod run;
 mod sample;
 mod source;
+mod stranger;
 mod streams;
 mod table;
 mod tables;

@@ -4,11 +4,14 @@ use crate::address::Target;
 use crate::failure::{Exit, Failure, Result};
 use crate::idl::{self, Includes};
 use crate::output::tell;
+use crate::stranger;
 use crate::values::usual_wire;
 use dovetail::reflection::{ServiceDescription, describe_services, descriptors, list_services};
-use dovetail::{Channel, Code, Status, Wire};
+use dovetail::status::Origin;
+use dovetail::{Address, Channel, Code, Status, Wire};
 use dovetail_dynamic::Described;
 use dovetail_schema::Schema;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -77,9 +80,18 @@ pub(crate) fn ask(target: &Target, wire: Option<Wire>, timeout: Duration) -> Res
     let reached = target.connector().connect(Instant::now() + timeout);
     if let Err(problem) = reached {
         let failure = format!("cannot connect to {}: {problem}", target.address);
-        return Err(Failure::new(Exit::Call, failure).help("is the server running?"));
+        let failure = Failure::new(Exit::Call, failure);
+        return Err(match problem.kind() {
+            ErrorKind::ConnectionRefused | ErrorKind::NotFound | ErrorKind::TimedOut => {
+                failure.help("is the server running?")
+            }
+            _ if matches!(target.address, Address::Tls(_)) => {
+                failure.help("docs/tls.md has certificates to try with, and --ca trusts them; tcp:// is without TLS")
+            }
+            _ => failure,
+        });
     }
-    let mut failures = Vec::new();
+    let (mut failures, mut is_reached) = (Vec::new(), false);
     for tried in wires {
         let limit = match wire {
             Some(_) => timeout,
@@ -90,7 +102,10 @@ pub(crate) fn ask(target: &Target, wire: Option<Wire>, timeout: Duration) -> Res
                 known.tell_omitted();
                 return Ok(known);
             }
-            Err(why) => failures.push(format!("{tried}: {why}")),
+            Err(why) => {
+                is_reached |= why.is_said;
+                failures.push(format!("{tried}: {}", why.text));
+            }
         }
     }
     let address = &target.address;
@@ -101,7 +116,30 @@ pub(crate) fn ask(target: &Target, wire: Option<Wire>, timeout: Duration) -> Res
     for why in failures {
         failure = failure.help(why);
     }
+    if !is_reached && let Some(advice) = stranger::advice(address) {
+        return Err(failure.help(advice));
+    }
     Err(failure.help("give its contract, a .thrift or .proto file: --idl FILE"))
+}
+
+/// Why a server has not said what it has.
+struct Unknown {
+    text: String,
+    /// The server has said so itself: the wire is spoken there.
+    is_said: bool,
+}
+
+impl From<Status> for Unknown {
+    fn from(status: Status) -> Self {
+        let printable = status.to_string().replace(char::is_control, " ");
+        Unknown {
+            text: match status.code() {
+                Code::Unimplemented => format!("it has no reflection ({printable})"),
+                _ => printable,
+            },
+            is_said: status.origin() == Origin::Peer,
+        }
+    }
 }
 
 /// Waits in this thread.
@@ -117,8 +155,8 @@ async fn ask_over(
     target: &Target,
     wire: Wire,
     limit: Duration,
-) -> std::result::Result<Known, String> {
-    let builder = target.channel().map_err(said)?;
+) -> std::result::Result<Known, Unknown> {
+    let builder = target.channel()?;
     let channel = builder
         .wire(wire)
         .connect_timeout(limit)
@@ -128,27 +166,21 @@ async fn ask_over(
     match wire {
         Wire::Grpc => by_descriptors(&channel).await,
         _ => {
-            let services = describe_services(&channel).await.map_err(said)?;
+            let services = describe_services(&channel).await?;
             Ok(by_descriptions(services, wire))
         }
     }
 }
 
-/// Returns the text of a server's status for display.
-fn said(status: Status) -> String {
-    let printable = status.to_string().replace(char::is_control, " ");
-    match status.code() {
-        Code::Unimplemented => format!("it has no reflection ({printable})"),
-        _ => printable,
-    }
-}
-
-async fn by_descriptors(channel: &Channel) -> std::result::Result<Known, String> {
-    let mut services = list_services(channel).await.map_err(said)?;
+async fn by_descriptors(channel: &Channel) -> std::result::Result<Known, Unknown> {
+    let mut services = list_services(channel).await?;
     services.retain(|name| !QUESTIONS.contains(&name.as_str()));
-    let set = descriptors(channel, &services).await.map_err(said)?;
+    let set = descriptors(channel, &services).await?;
     let schema = dovetail_idl::proto::from_descriptors(&set);
-    let mut schema = schema.map_err(|error| error.to_string())?;
+    let mut schema = schema.map_err(|error| Unknown {
+        text: error.to_string(),
+        is_said: true,
+    })?;
     // Files have services that the server does not have.
     let served = |schema: &Schema, at: usize| {
         let service = &schema.services[at];

@@ -16,11 +16,13 @@ struct Running {
 impl Running {
     /// Starts it, and reads until this stands in a line.
     fn start(words: &[&str], last: &str) -> Running {
-        let mut child = command(env!("CARGO_BIN_EXE_dovetail"))
-            .args(words)
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("a server");
+        let mut program = command(env!("CARGO_BIN_EXE_dovetail"));
+        program.args(words);
+        Self::spawn(program, last)
+    }
+
+    fn spawn(mut program: Command, last: &str) -> Running {
+        let mut child = program.stdout(Stdio::piped()).spawn().expect("a server");
         let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
         let mut text = String::new();
         for line in lines.by_ref().map_while(Result::ok) {
@@ -114,6 +116,39 @@ fn every_wire_works_by_every_way() {
     assert!(output.status.success(), "{table}\n{problems}");
     assert!(!table.contains("failed"), "{table}\n{problems}");
     assert!(table.contains("shared memory"), "{table}");
+}
+
+/// gRPC's descriptors declare no exceptions: what the demo throws is a detail there.
+#[test]
+fn details_of_a_status_are_shown() {
+    let demo = Running::start(&["demo", "--port", "0"], "Ctrl-C");
+    let (_, rest) = demo.text.split_once("tcp://").expect("an address");
+    let (address, _) = rest.split_once(',').expect("its end");
+    let walnut = r#"{"order": {"boards": [{"length": 900, "width": 300, "wood": "WALNUT"}]}}"#;
+    let words = ["call", address, "Workshop.quote", walnut, "--wire", "grpc"];
+    let output = command(env!("CARGO_BIN_EXE_dovetail")).args(words).output();
+    let output = output.expect("the command");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    let (_, detail) = said.split_once("detail: {").expect("a detail");
+    assert!(detail.contains("demo.OutOfStock"), "{said}");
+    assert!(detail.contains("no walnut before spring"), "{said}");
+}
+
+#[test]
+fn a_server_of_another_protocol_is_named() {
+    let mut python = Command::new("python3");
+    python.args(["-u", "-m", "http.server", "0", "--bind", "127.0.0.1"]);
+    python.current_dir(env!("CARGO_MANIFEST_DIR"));
+    python.stderr(Stdio::null());
+    let server = Running::spawn(python, "port ");
+    let (_, rest) = server.text.split_once("port ").expect("a port");
+    let port = rest.split(' ').next().expect("its digits");
+    let words = ["list", &format!("127.0.0.1:{port}"), "--timeout", "1s"];
+    let output = command(env!("CARGO_BIN_EXE_dovetail")).args(words).output();
+    let said = output.expect("the command").stderr;
+    let said = String::from_utf8_lossy(&said);
+    assert!(said.contains("an HTTP server answers there"), "{said}");
 }
 
 /// Stubs in Java are made of this file, with which `tests/peers.rs` calls the demo.

@@ -15,9 +15,9 @@ use clap::{Args, ValueEnum};
 use dovetail::status::{Execution, Origin};
 use dovetail::{Code, Status, Wire};
 use dovetail_dynamic::{
-    Contract, Reply, Struct, UnknownText, closest, to_json, to_text, type_name,
+    Contract, Reply, Struct, UnknownText, Value, closest, to_json, to_text, type_name_in,
 };
-use dovetail_schema::{Method, Schema, ServiceId};
+use dovetail_schema::{Method, Schema, ServiceId, Type};
 use serde_json::{Value as Json, json};
 use std::io::Read as _;
 use std::path::PathBuf;
@@ -133,7 +133,7 @@ impl Call {
         }
         match answer {
             Ok(reply) => show(contract, method, reply, self.format),
-            Err(status) => Err(self.explain(&status, wire)),
+            Err(status) => Err(self.explain(contract, &status, wire)),
         }
     }
 
@@ -155,13 +155,13 @@ impl Call {
             return Err(Failure::new(Exit::Usage, failure).help("put these in a file: @FILE"));
         }
         let channel = way.channel();
-        let channel = channel.map_err(|status| self.explain(&status, way.wire))?;
+        let channel = channel.map_err(|status| self.explain(contract, &status, way.wire))?;
         match streamed.call(&channel, values)? {
             // It stands before the items.
             End::Reply(Reply::Result(_)) if method.server_stream.is_some() => Ok(()),
             End::Reply(reply) => show(contract, method, Some(reply), self.format),
             End::Thrown(reply, end) => show(contract, end, Some(reply), self.format),
-            End::Failed(status) => Err(self.explain(&status, way.wire)),
+            End::Failed(status) => Err(self.explain(contract, &status, way.wire)),
         }
     }
 
@@ -219,8 +219,16 @@ impl Call {
         }))
     }
 
-    /// Adds advice to a failed call.
-    fn explain(&self, status: &Status, wire: Wire) -> Failure {
+    /// Adds the details of a failed call, and advice.
+    fn explain(&self, contract: &Contract<'_>, status: &Status, wire: Wire) -> Failure {
+        let failure = self.advise(status, wire);
+        status.details().iter().fold(failure, |failure, detail| {
+            let detail = Value::Any(Box::new(detail.clone()));
+            failure.detail(to_json(contract, &Type::Any, &detail))
+        })
+    }
+
+    fn advise(&self, status: &Status, wire: Wire) -> Failure {
         let failure = Failure::new(Exit::Call, status);
         let idl = self.idl.as_ref().map(|idl| idl.display());
         let other_wire = format!("does the server speak {wire}? --wire chooses another one");
@@ -387,7 +395,7 @@ fn show(contract: &Contract<'_>, method: &Method, reply: Option<Reply>, format: 
         (Some(Reply::Result(_)), _) => print(&Json::Null),
         (Some(Reply::Exception { index, value }), _) => {
             let ty = &method.throws[index].ty;
-            let name = type_name(contract.schema(), ty);
+            let name = short_name(contract.schema(), ty);
             print(&json!({ &name: to_json(contract, ty, &value) }))?;
             tell(&format!(
                 "`{}` answered with the exception {name}, which its contract declares",
@@ -396,6 +404,15 @@ fn show(contract: &Contract<'_>, method: &Method, reply: Option<Reply>, format: 
             Err(Failure::silent(Exit::Exception))
         }
     }
+}
+
+/// Returns the name of an exception, the same for a contract of a file and of a server.
+fn short_name(schema: &Schema, ty: &Type) -> String {
+    let package = match schema.resolve(ty) {
+        Type::Named(id) => Some(schema[*id].package),
+        _ => None,
+    };
+    type_name_in(schema, ty, package)
 }
 
 fn print(json: &Json) -> Result {
