@@ -5,11 +5,12 @@
 //! lines are the output that is expected.
 
 use crate::stage::{self, Outcome};
+use crate::steps::{read, write};
 use crate::tools::{self, CXX, GO, JAVAC, LIBTHRIFT, MAVEN, NPM, PROTOC, PYTHON, THRIFT, Tool};
 use std::fs;
 use std::net::TcpStream;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -139,11 +140,7 @@ impl Place {
             "Cargo.toml" => manifest(text),
             _ => text.to_owned(),
         };
-        let path = self.0.join(file);
-        let folder = path.parent().unwrap_or(&self.0);
-        fs::create_dir_all(folder)
-            .and_then(|()| fs::write(&path, text))
-            .map_err(|problem| format!("{}: {problem}", path.display()))
+        write(&self.0.join(file), &text)
     }
 
     /// Runs the commands of a block. Its servers end with it.
@@ -271,10 +268,6 @@ impl Drop for Server {
 
 fn is_open() -> bool {
     TcpStream::connect(ADDRESS).is_ok()
-}
-
-fn read(path: &Path) -> Result<String, String> {
-    fs::read_to_string(path).map_err(|problem| format!("{}: {problem}", path.display()))
 }
 
 #[cfg(test)]

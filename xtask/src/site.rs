@@ -4,7 +4,7 @@
 //! leaves the site leads to the repository's own page.
 
 use crate::stage::{self, Outcome};
-use crate::steps::{execute, output};
+use crate::steps::{execute, output, read, write};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -238,17 +238,6 @@ fn clean(path: &Path) -> PathBuf {
         }
     }
     clean
-}
-
-fn read(path: &Path) -> Result<String, String> {
-    fs::read_to_string(path).map_err(|problem| format!("{}: {problem}", path.display()))
-}
-
-fn write(path: &Path, text: &str) -> Result<(), String> {
-    let folder = path.parent().unwrap_or(path);
-    fs::create_dir_all(folder)
-        .and_then(|()| fs::write(path, text))
-        .map_err(|problem| format!("{}: {problem}", path.display()))
 }
 
 #[cfg(test)]

@@ -48,6 +48,19 @@ pub(crate) fn output(command: &mut Command, directory: &Path) -> Result<String, 
     }
 }
 
+/// Reads a text; the error names the file.
+pub(crate) fn read(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|problem| format!("{}: {problem}", path.display()))
+}
+
+/// Writes a text, and makes the folders above it; the error names the file.
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), String> {
+    let folder = path.parent().unwrap_or(path);
+    fs::create_dir_all(folder)
+        .and_then(|()| fs::write(path, text))
+        .map_err(|problem| format!("{}: {problem}", path.display()))
+}
+
 /// Does the same work for all of these, so many at a time, and gives what came of each, in their
 /// order.
 pub(crate) fn side_by_side<T: Sync, R: Send>(
