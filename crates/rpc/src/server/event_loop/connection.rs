@@ -58,12 +58,16 @@ async fn entered(
     loop_context: &LoopContext,
     accepted: Box<Accepted<AsyncSocket>>,
 ) -> Option<LoopConnection<'_>> {
-    let peer = accepted.peer.clone();
-    let entered = enter(loop_context, accepted).await;
-    entered
-        .inspect_err(|error| ended_with(error, &peer))
-        .ok()
-        .flatten()
+    let listened = tracing::enabled!(tracing::Level::DEBUG);
+    let peer = listened.then(|| accepted.peer.clone());
+    match (enter(loop_context, accepted).await, peer) {
+        (Ok(connection), _) => connection,
+        (Err(error), Some(peer)) => {
+            ended_with(&error, &peer);
+            None
+        }
+        (Err(_), None) => None,
+    }
 }
 
 /// Finds out who calls, and whether over TLS. `None` for a peer that says nothing.
