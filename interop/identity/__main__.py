@@ -27,7 +27,7 @@ MODELS = {
     "loops": "event-loops", "threads": "thread-per-connection", "pool": "thread-pool", "single": "single-threaded",
 }
 
-# Token, method, what it gets. The last two have a body that nobody can decode: it is not looked at before the permission is.
+# Token, method, and its answer. The last two have a body that nobody can decode: it is not looked at before the permission is.
 ROWS = [
     ("", "place", "unauthenticated"),
     ("wrong", "place", "unauthenticated"),
@@ -38,6 +38,10 @@ ROWS = [
     ("bob-has-a-long-secret", "broken", "permission_denied"),
     ("", "broken", "unauthenticated"),
 ]
+
+# Calls with a message of which most is never sent, on the wires whose clients can stop.
+LARGE = [("bob-has-a-long-secret", "large", "permission_denied"), ("", "large", "unauthenticated")]
+STOPS = {"grpc", "json", "json over HTTP/2", "grpc-web"}
 
 # Quotas for a caller of its own on each wire: it may place two orders and begin a session a second, and nobody may find or list orders, or
 # fill a cart.
@@ -171,7 +175,7 @@ def main():
     failed = count = 0
     for model in [options.model] if options.model else MODELS:
         for shop, rows in [
-            (Shop(options.program, MODELS[model]), lambda _: ROWS),
+            (Shop(options.program, MODELS[model]), lambda wire: ROWS + LARGE * (wire in STOPS)),
             (Shop(options.program, MODELS[model], QUOTAS, tokens()), throttled),
             (Shop(options.program, MODELS[model], tokens=tokens()), carts),
         ]:

@@ -5,9 +5,12 @@ import re
 import subprocess
 import urllib.parse
 
-from rows import SERVICE, handle_in, later, run
+from rows import LARGE, SERVICE, handle_in, later, run
 
-BODIES = {"place": '{"item": "lamp", "count": 1}', "broken": '{"item": "lamp", "count": ', "all": "{}", "find": '{"id": 1}'}
+BODIES = {
+    "place": '{"item": "lamp", "count": 1}', "broken": '{"item": "lamp", "count": ', "all": "{}", "find": '{"id": 1}',
+    "large": json.dumps({"item": LARGE.decode(), "count": 1}),
+}
 GRPC = {"5": "not_found", "9": "failed_precondition", "8": "resource_exhausted", "7": "permission_denied", "16": "unauthenticated", "0": "ok"}
 
 
@@ -15,7 +18,9 @@ def curl(*words, body=None):
     command = ["curl", "--silent", "--show-error", "--include", "--max-time", "20", *words]
     if body is not None:
         command += ["--data-binary", "@-"]
-    ended = subprocess.run(command, input=body, capture_output=True, check=True)
+    ended = subprocess.run([*command, "--write-out", "%{stderr}%{size_upload}"], input=body, capture_output=True, check=True)
+    if int(ended.stderr) > len(LARGE) // 2:
+        raise ValueError("a body of %s bytes has been sent, though nobody takes it" % ended.stderr.decode())
     head, _, body = ended.stdout.partition(b"\r\n\r\n")
     head = head.decode().lower().split("\r\n")
     headers = dict(line.split(": ", 1) for line in head[1:] if ": " in line)
@@ -23,11 +28,13 @@ def curl(*words, body=None):
 
 
 def call(wire, port, token, method):
-    name = "place" if method == "broken" else method
+    name = "place" if method in ("broken", "large") else method
     url = "http://127.0.0.1:%d/%s/%s" % (port, SERVICE, name)
     words = ["--header", "Authorization: Bearer " + token] if token else []
     if wire == "json over HTTP/2":
         words += ["--http2-prior-knowledge"]
+    if method == "large":
+        words += ["--header", "Expect: 100-continue"]
     body = BODIES[method].encode()
     if wire == "grpc-web":
         return by_grpc_web(words, url, body)

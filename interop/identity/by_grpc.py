@@ -1,7 +1,7 @@
 """grpcio, without generated code: messages are bytes."""
 
 import grpc
-from rows import SERVICE, handle_in, later, run
+from rows import LARGE, SERVICE, handle_in, later, run
 
 # Order: `lamp`, 1.
 PLACE = b"\x0a\x04lamp\x10\x01"
@@ -10,8 +10,8 @@ FIND = b"\x08\x01"
 
 
 def call(_, port, token, method):
-    name = "place" if method == "broken" else method
-    request = {"place": PLACE, "broken": BROKEN, "all": b"", "find": FIND}[method]
+    name = "place" if method in ("broken", "large") else method
+    request = {"place": PLACE, "broken": BROKEN, "large": LARGE, "all": b"", "find": FIND}[method]
     metadata = [("authorization", "Bearer " + token)] if token else []
     with grpc.insecure_channel("127.0.0.1:%d" % port) as channel:
         made = channel.unary_unary("/%s/%s" % (SERVICE, name))

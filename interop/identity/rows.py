@@ -7,6 +7,9 @@ import sys
 # The package and the service of the example.
 SERVICE = "shop.Orders"
 
+# A message that a server need not take before it knows who sends it, of nearly the largest size that the example takes.
+LARGE = b"x" * (1000 << 10)
+
 
 def run(call, connect):
     """Calls with each row; `call` is given wire, port, token and method.

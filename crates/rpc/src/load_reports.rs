@@ -127,6 +127,10 @@ impl State {
 }
 
 impl ServerInterceptor for LoadReports {
+    fn before_body(&self, _: &mut CallHead<'_>) -> Result<Decision, Status> {
+        Ok(Decision::Proceed)
+    }
+
     fn before(&self, call: &mut CallHead<'_>) -> Result<Decision, Status> {
         if let Wire::Grpc | Wire::GrpcWeb(_) = call.wire()
             && let Some(report) = self.report(clock::now())

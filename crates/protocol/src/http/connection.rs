@@ -35,6 +35,8 @@ pub struct ServerConnection {
     limits: ConnectionLimits,
     needs: usize,
     failed: Option<Error>,
+    /// No further request is read.
+    over: bool,
 }
 
 impl ServerConnection {
@@ -45,6 +47,7 @@ impl ServerConnection {
             limits,
             needs: 1,
             failed: None,
+            over: false,
         }
     }
 
@@ -58,6 +61,9 @@ impl ServerConnection {
     ) -> Result<Option<Request>, Error> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
+        }
+        if self.over {
+            return Ok(None);
         }
         let next = self.reader.next(input, &self.limits, |head| {
             if let Start::Request { method, .. } = head.start {
@@ -76,6 +82,24 @@ impl ServerConnection {
                 Err(error)
             }
         }
+    }
+
+    /// Returns the request of whose body a part is missing, without its body. The connection does
+    /// not stay open behind an answer to it.
+    pub fn head(&self) -> Option<Request> {
+        let head = self.reader.waiting()?.clone();
+        let head = Head {
+            keep_alive: false,
+            ..head
+        };
+        Request::new(head, Bytes::new()).ok()
+    }
+
+    /// Answers the request of whose body a part is missing without waiting for the rest. Nothing
+    /// further is read, and nobody is told to continue.
+    pub fn answer_head(&mut self) {
+        self.reader.give_up();
+        self.over = true;
     }
 
     /// Gives the connection up because a request takes its sender too long.
@@ -124,6 +148,7 @@ impl ServerConnection {
     pub fn end(&mut self, input: &mut BytesMut) -> Result<(), Error> {
         match &self.failed {
             Some(error) => Err(error.clone()),
+            None if self.over => Ok(()),
             None => self.reader.end(input).map(drop),
         }
     }

@@ -65,6 +65,20 @@ impl Reader {
         !matches!(self.state, ReaderState::Head)
     }
 
+    /// Returns the head of a message of whose body a part is missing.
+    pub(crate) fn waiting(&self) -> Option<&Head> {
+        match &self.state {
+            ReaderState::Head => None,
+            ReaderState::Body(head, _) | ReaderState::Chunked { head, .. } => Some(head),
+        }
+    }
+
+    /// Drops the message of whose body a part is missing. Its sender is not told to continue.
+    pub(crate) fn give_up(&mut self) {
+        self.state = ReaderState::Head;
+        self.must_continue = false;
+    }
+
     /// The bytes of a body that has come in part, and been taken off the input.
     pub(crate) fn held(&self) -> usize {
         match &self.state {

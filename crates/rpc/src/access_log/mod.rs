@@ -104,6 +104,10 @@ impl AccessLog {
 }
 
 impl ServerInterceptor for AccessLog {
+    fn before_body(&self, _: &mut CallHead<'_>) -> Result<Decision, Status> {
+        Ok(Decision::Proceed)
+    }
+
     fn before(&self, _: &mut CallHead<'_>) -> Result<Decision, Status> {
         Ok(Decision::Proceed)
     }

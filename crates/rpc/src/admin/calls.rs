@@ -124,6 +124,10 @@ impl ServerInterceptor for Watch {
         Ok(())
     }
 
+    fn before_body(&self, _: &mut CallHead<'_>) -> Result<Decision, Status> {
+        Ok(Decision::Proceed)
+    }
+
     fn before(&self, call: &mut CallHead<'_>) -> Result<Decision, Status> {
         self.calls.begin(call);
         self.recorder.begin(call);

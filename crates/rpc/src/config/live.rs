@@ -71,6 +71,10 @@ impl<T: ServerInterceptor> ServerInterceptor for Live<T> {
         Arc::get_mut(&mut current).map_or(Ok(()), |current| current.start(services))
     }
 
+    fn before_body(&self, call: &mut CallHead<'_>) -> Result<Decision, Status> {
+        self.current().before_body(call)
+    }
+
     fn before(&self, call: &mut CallHead<'_>) -> Result<Decision, Status> {
         self.current().before(call)
     }

@@ -11,7 +11,7 @@ use crate::peer::call::{Call, HandlerFuture, Reply};
 use crate::peer::context::{CallInfo, Caller};
 use crate::peer::failures::{cancelled, panicked, too_late};
 use crate::peer::incoming::{Incoming, ReplyTo, Target};
-use crate::peer::intercept::{Admission, Admitted, Chain, Finish, Outcome, Step};
+use crate::peer::intercept::{Admission, Admitted, Chain, Finish, Outcome, Preview, Step};
 use crate::peer::objects::{self, ObjectMethod, Owned, no_object};
 use crate::peer::share::Over;
 use crate::peer::stop::stopped;
@@ -118,6 +118,26 @@ impl Dispatcher {
         count(&self.counters.refused_memory);
         let status = Status::from(over).with_execution(Execution::NotStarted);
         self.refuse(call, &status, buffer)
+    }
+
+    /// Shows interceptors a call that has nothing but its head. `None` where there are none.
+    pub(crate) fn preview(
+        &self,
+        head: Box<Incoming>,
+        caller: &Arc<Caller>,
+    ) -> Option<Box<Preview>> {
+        let route = self.routes.find(&head.target).ok()?;
+        let chain = self.routes.around(&route)?;
+        let call = Call::new(head, route.method, caller.clone(), self.limits, Vec::new());
+        let preview = AssertUnwindSafe(|| Preview::new(call, route.descriptor, chain));
+        let preview = catch_unwind(preview).unwrap_or_else(|_| {
+            count(&self.counters.panics);
+            Preview {
+                refusal: Some(panicked()),
+                ..Preview::default()
+            }
+        });
+        Some(Box::new(preview))
     }
 
     fn find(

@@ -90,10 +90,14 @@ impl Authentication {
     /// Returns the identity of a caller: that of its session, or the one that it shows now.
     fn caller(&self, context: &Context) -> Result<Option<Principal>, Status> {
         match context.call.caller.remembered.principal() {
-            Some(principal) if principal.is_expired() => Err(expired()),
-            Some(principal) => Ok(Some(principal)),
             None => self.authenticators.identify(&Credentials::of(context)?),
+            remembered => current(remembered),
         }
+    }
+
+    /// Returns what tells it apart from others on the way of a call.
+    fn place(&self) -> usize {
+        std::ptr::from_ref(self).addr()
     }
 
     fn lets_pass(&self, call: &CallHead<'_>) -> bool {
@@ -125,10 +129,7 @@ impl Identify for Authenticators {
     fn identify(&self, credentials: &Credentials<'_>) -> Result<Option<Principal>, Status> {
         for authenticator in &self.0 {
             if let Some(principal) = authenticator.authenticate(credentials)? {
-                return match principal.is_expired() {
-                    true => Err(expired()),
-                    false => Ok(Some(principal)),
-                };
+                return current(Some(principal));
             }
         }
         match credentials.token() {
@@ -141,6 +142,21 @@ impl Identify for Authenticators {
 impl Identify for Authentication {
     fn identify(&self, credentials: &Credentials<'_>) -> Result<Option<Principal>, Status> {
         self.authenticators.identify(credentials)
+    }
+}
+
+/// The identity that the head of a call has shown, so that nothing is verified twice.
+struct ShownByHead {
+    /// The place of the interceptor that has looked: another one may know other callers.
+    by: usize,
+    principal: Option<Principal>,
+}
+
+/// Refuses an identity that has expired.
+fn current(principal: Option<Principal>) -> Result<Option<Principal>, Status> {
+    match principal.as_ref().is_some_and(Principal::is_expired) {
+        true => Err(expired()),
+        false => Ok(principal),
     }
 }
 
@@ -164,8 +180,20 @@ impl ServerInterceptor for Authentication {
             .check("an exception from authentication is for", services)
     }
 
+    fn before_body(&self, call: &mut CallHead<'_>) -> Result<Decision, Status> {
+        let decision = self.before(call)?;
+        let principal = call.principal().cloned();
+        let by = self.place();
+        call.insert(ShownByHead { by, principal });
+        Ok(decision)
+    }
+
     fn before(&self, call: &mut CallHead<'_>) -> Result<Decision, Status> {
-        match self.caller(call.context())? {
+        let caller = match call.get::<ShownByHead>() {
+            Some(shown) if shown.by == self.place() => current(shown.principal.clone()),
+            _ => self.caller(call.context()),
+        };
+        match caller? {
             Some(principal) => call.insert(principal),
             None if self.lets_pass(call) => {}
             None => return Err(self.nobody()),

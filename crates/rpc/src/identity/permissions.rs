@@ -213,6 +213,10 @@ impl ServerInterceptor for Permissions {
         self.requirements.check("a permission is for", services)
     }
 
+    fn before_body(&self, call: &mut CallHead<'_>) -> Result<Decision, Status> {
+        self.before(call)
+    }
+
     fn before(&self, call: &mut CallHead<'_>) -> Result<Decision, Status> {
         let (service, method) = (call.service(), call.method());
         let required = self.required.get(service, method);

@@ -76,6 +76,8 @@ impl Call {
         limits: Limits,
         out: Vec<u8>,
     ) -> Self {
+        let preview = incoming.preview.as_mut();
+        let extensions = preview.map(|preview| std::mem::take(&mut preview.extensions));
         let call = CallInfo {
             caller,
             service: match &mut incoming.target {
@@ -92,7 +94,7 @@ impl Call {
             compress: Compress::default(),
             over: AtomicBool::new(false),
             cancellation: incoming.cancellation.take(),
-            extensions: Extensions::default(),
+            extensions: extensions.unwrap_or_default(),
             observed: Observed::default(),
             stop: None,
             trace: None,
@@ -107,6 +109,18 @@ impl Call {
             limits,
             out,
         }
+    }
+
+    /// Gives up the values that interceptors have left.
+    pub(crate) fn take_extensions(&mut self) -> Extensions {
+        let info = Arc::get_mut(&mut self.context.0.call);
+        info.map(|info| std::mem::take(&mut info.extensions))
+            .unwrap_or_default()
+    }
+
+    /// Takes the status with which an interceptor has refused the call by its head.
+    pub(crate) fn take_refusal(&mut self) -> Option<Status> {
+        self.incoming.preview.take()?.refusal
     }
 
     /// Decodes the parameters over `initial`, runs the handler, and encodes its answer.

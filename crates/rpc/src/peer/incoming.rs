@@ -5,6 +5,7 @@ use super::share::{Charge, Over, SMALL};
 use crate::peer::cancellation::Cancellation;
 use crate::peer::capnp;
 use crate::peer::context::Caller;
+use crate::peer::intercept::Preview;
 use crate::peer::link::Link;
 use crate::peer::objects::{Lease, Owned, ReceivedCaps, Transfer, local};
 use crate::peer::reply::ReplyBody;
@@ -47,6 +48,8 @@ pub(crate) struct Incoming {
     pub(crate) cancellation: Option<Arc<Cancellation>>,
     /// Memory charged to the caller for it.
     pub(crate) charge: Charge,
+    /// The decisions of interceptors about its head.
+    pub(crate) preview: Option<Box<Preview>>,
 }
 
 /// An arrival among the other end's calls.
@@ -149,6 +152,7 @@ impl Incoming {
             lease: None,
             cancellation: None,
             charge: Charge::default(),
+            preview: None,
         }
     }
 
@@ -215,6 +219,7 @@ impl Incoming {
             lease: link.objects.lease(),
             cancellation: None,
             charge: Charge::default(),
+            preview: None,
         })
     }
 }

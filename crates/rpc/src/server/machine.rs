@@ -103,7 +103,7 @@ impl Machine {
         &mut self,
         input: &mut BytesMut,
         shared: &Shared,
-        caller: &Caller,
+        caller: &Arc<Caller>,
         driver: &Arc<dyn Flush>,
         out: &mut Vec<u8>,
     ) -> Result<Option<Arrival>, Fault> {
@@ -138,7 +138,7 @@ impl Machine {
                 Ok(call.map(|call| Arrival::Call(call.into())))
             }
             Machine::Http(machine) => {
-                let call = machine.receive(input, shared);
+                let call = machine.receive(input, shared, caller);
                 machine.transmit_at_once(out);
                 Ok(call?.map(Arrival::Call))
             }

@@ -116,6 +116,10 @@ impl ServerInterceptor for Statistics {
         Ok(())
     }
 
+    fn before_body(&self, _: &mut CallHead<'_>) -> Result<Decision, Status> {
+        Ok(Decision::Proceed)
+    }
+
     fn before(&self, call: &mut CallHead<'_>) -> Result<Decision, Status> {
         if let Some(cell) = self.cell(call.context()) {
             cell.began();

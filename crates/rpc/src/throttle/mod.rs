@@ -167,6 +167,10 @@ impl ServerInterceptor for Throttle {
         self.rules.check("a quota is for", services)
     }
 
+    fn before_body(&self, _: &mut CallHead<'_>) -> Result<Decision, Status> {
+        Ok(Decision::Proceed)
+    }
+
     fn before(&self, call: &mut CallHead<'_>) -> Result<Decision, Status> {
         let mut passage = self.passage(call);
         let through = passage.proceed(call, self.how_critical(call))?;

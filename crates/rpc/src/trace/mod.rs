@@ -128,6 +128,10 @@ impl Context {
 }
 
 impl ServerInterceptor for Tracing {
+    fn before_body(&self, _: &mut CallHead<'_>) -> Result<Decision, Status> {
+        Ok(Decision::Proceed)
+    }
+
     fn before(&self, call: &mut CallHead<'_>) -> Result<Decision, Status> {
         let parent = TraceContext::find(|name| call.header(name));
         call.set_trace(self.begin(parent));

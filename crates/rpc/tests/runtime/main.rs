@@ -55,6 +55,13 @@ mod grpc;
 #[cfg(feature = "grpc")]
 mod grpc_streams;
 mod handlers;
+#[cfg(all(
+    feature = "grpc",
+    feature = "macros",
+    feature = "tls",
+    feature = "tokens"
+))]
+mod heads;
 #[cfg(feature = "grpc")]
 mod health;
 #[cfg(feature = "grpc")]

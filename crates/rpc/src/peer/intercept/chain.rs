@@ -267,6 +267,10 @@ impl Admission {
     }
 
     fn end(mut self) -> Admitted {
+        let refusal = self.call.as_mut().and_then(Call::take_refusal);
+        if let Some(reply) = refusal.and_then(|status| self.apply(Err(status))) {
+            return Admitted::Reply(reply);
+        }
         match self.take() {
             Some((call, finish)) => Admitted::Call(call, finish),
             // It is there until the end.

@@ -5,6 +5,7 @@ mod chain;
 mod client;
 mod head;
 mod outcome;
+mod preview;
 mod scope;
 
 pub(crate) use by_scope::{ByMethod, ByScope};
@@ -13,6 +14,7 @@ pub(crate) use client::{Around, Callee, ClientInterceptors, Intercepted};
 pub use client::{ClientCall, ClientInterceptor};
 pub use head::CallHead;
 pub use outcome::{CallEnd, Outcome};
+pub(crate) use preview::Preview;
 pub(crate) use scope::{Level, Scope};
 
 use crate::method::ServiceDescriptor;
@@ -74,6 +76,20 @@ pub trait ServerInterceptor: Send + Sync + 'static {
     fn before(&self, call: &mut CallHead<'_>) -> Result<Decision, Status> {
         let _ = call;
         Ok(Decision::Proceed)
+    }
+
+    /// Decides about a call whose parameters have not come with its head, or are compressed. It
+    /// runs over HTTP alone, where a head names the method. [`CallHead::size`] is 0.
+    ///
+    /// An error refuses the call without waiting for the rest. The call then goes through
+    /// [`before`](Self::before) without parameters, so that every interceptor sees it, and no
+    /// further. [`Decision::Proceed`] asks the next interceptor: `before` of this one changes
+    /// nothing that those behind it look at. After any other decision, as by default, the call is
+    /// received as a whole. Values that are left with [`CallHead::insert`] are kept; other changes
+    /// are not.
+    fn before_body(&self, call: &mut CallHead<'_>) -> Result<Decision, Status> {
+        let _ = call;
+        Ok(Decision::Wait)
     }
 
     /// Decides about a call for which [`before`](Self::before) has returned [`Decision::Wait`].

@@ -19,6 +19,7 @@ use dovetail_wire::{Bytes, Encoding};
 use std::time::Instant;
 
 /// A call without its messages.
+#[derive(Clone)]
 pub(in crate::server) struct Ask {
     pub(in crate::server) target: Target,
     /// `None` for an unknown method, and as long as only a part of the request has come.
@@ -124,12 +125,9 @@ impl Ask {
 
     fn read(request: &http::Request, shared: &Shared) -> Result<(Self, Parameters), Refusal> {
         let limits = &shared.limits.connection;
-        let (service, method) = connect::target(request, limits).map_err(Refusal::unknown)?;
-        let target = Target::Named { service, method };
-        let route = shared.dispatcher.routes.find(&target).map_err(|status| {
-            count(&shared.counters.unknown_methods);
-            Refusal::unknown(status)
-        })?;
+        let (target, route) = Self::route(request, shared)
+            .inspect_err(|_| count(&shared.counters.unknown_methods))
+            .map_err(Refusal::unknown)?;
         let method = route.method;
         let call = connect::Call::read(request)?;
         if method.kind.streams() {
@@ -143,14 +141,47 @@ impl Ask {
                 .map_err(Refusal::of)?,
             false => call.message,
         };
-        let style = Style::new(Protocol::Connect, call.codec);
         let parameters = parameters(method, call.codec, message);
+        let style = Style::new(Protocol::Connect, call.codec);
         let ask = Ask {
             compressed: call.gzip,
             get: call.get,
             ..Ask::with(target, Some(route), style, call.terms)
         };
         Ok((ask, parameters))
+    }
+
+    /// Reads the head of a request, whose body does not matter. `None` where it is not known to be
+    /// a call, or the whole request is answered with an error.
+    pub(in crate::server) fn of_head(request: &http::Request, shared: &Shared) -> Option<Self> {
+        if let Some(ask) = Ask::enveloped(request, shared) {
+            return ask.ok();
+        }
+        if Cors::refuses(shared.cors.as_ref(), &request.headers) {
+            return None;
+        }
+        let (target, route) = Self::route(request, shared).ok()?;
+        let call = connect::Call::read(request).ok()?;
+        let style = Style::new(Protocol::Connect, call.codec);
+        Some(Ask::with(target, Some(route), style, call.terms))
+    }
+
+    fn route(request: &http::Request, shared: &Shared) -> Result<(Target, Route), Status> {
+        let (service, method) = connect::target(request, &shared.limits.connection)?;
+        let target = Target::Named { service, method };
+        let route = shared.dispatcher.routes.find(&target)?;
+        Ok((target, route))
+    }
+
+    /// Makes the call that interceptors see before there are parameters.
+    pub(in crate::server) fn without_parameters(self, reply: WebReplyTo) -> Box<Incoming> {
+        let nothing = self.nothing();
+        self.call(nothing, reply)
+    }
+
+    /// Returns no bytes, in place of parameters that nobody decodes.
+    pub(in crate::server) fn nothing(&self) -> Parameters {
+        (no_parameters(self.style.codec).0, Bytes::new())
     }
 
     /// The parameters of a call that has one message.
@@ -185,6 +216,17 @@ impl Ask {
             ..Incoming::new(self.target, parameters, reply)
         })
     }
+}
+
+/// Returns whether a message of a request may be compressed.
+pub(in crate::server) fn may_be_compressed(request: &http::Request) -> bool {
+    let headers = [
+        "content-encoding",
+        Coding::HEADER,
+        "connect-content-encoding",
+    ];
+    let mut codings = headers.iter().filter_map(|name| request.headers.get(name));
+    codings.any(|coding| coding != b"identity") || request.query().contains("compression=")
 }
 
 /// The protocol and the codec of a request whose messages are in envelopes.

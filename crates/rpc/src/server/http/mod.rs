@@ -5,7 +5,7 @@ mod ask;
 mod body;
 mod socket;
 
-pub(super) use ask::{Ask, Parameters, no_single_message};
+pub(super) use ask::{Ask, Parameters, may_be_compressed, no_single_message};
 pub(super) use socket::Socket;
 
 use super::Shared;
@@ -16,6 +16,7 @@ use crate::method::Method;
 use crate::peer::context::Caller;
 use crate::peer::failures::cancelled;
 use crate::peer::incoming::{self, Incoming, Target};
+use crate::peer::intercept::Preview;
 use crate::peer::response_headers::ResponseHeaders;
 use crate::web::{Exchange, Plain, Protocol, Style, WebReplyTo};
 use body::messages;
@@ -23,6 +24,7 @@ use bytes::BytesMut;
 use dovetail_protocol::http::{self, Cors, Response, ServerConnection};
 use dovetail_protocol::{Codec, connect, grpc, thrift, websocket};
 use dovetail_wire::{Bytes, Encoding};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The number of messages of the largest size that fit into a request with envelopes.
@@ -46,6 +48,10 @@ pub(super) struct Http {
     streaming: Option<WebReplyTo>,
     /// The socket that the connection has become.
     socket: Option<Box<Socket>>,
+    /// The next request, once interceptors have seen its head.
+    preview: Option<Box<Preview>>,
+    /// The number of requests before the last one whose head they were to see.
+    previewed: Option<u64>,
 }
 
 impl Http {
@@ -58,6 +64,8 @@ impl Http {
             requests: 0,
             streaming: None,
             socket: None,
+            preview: None,
+            previewed: None,
         }
     }
 
@@ -66,6 +74,7 @@ impl Http {
         &mut self,
         input: &mut BytesMut,
         shared: &Shared,
+        caller: &Arc<Caller>,
     ) -> Result<Option<Box<Incoming>>, Fault> {
         if let Some(socket) = &mut self.socket {
             return Ok(socket.receive(input, shared)?);
@@ -81,13 +90,20 @@ impl Http {
             }
         })?;
         let Some(request) = request else {
-            return Ok(None);
+            let refused = self.see_head(shared, caller);
+            if refused.is_some() {
+                self.connection.answer_head();
+            }
+            return Ok(refused);
         };
-        self.requests += 1;
-        let mut named = request.headers.get("host").into_iter();
-        if self.checks_hosts
-            && let Some(why) = shared.foreign_host(&mut named)
+        if may_be_compressed(&request)
+            && let Some(refused) = self.see(&request, shared, caller)
         {
+            return Ok(Some(refused));
+        }
+        self.requests += 1;
+        let preview = self.preview.take();
+        if let Some(why) = self.foreign_host(&request, shared) {
             let http = http::ReplyTo::new(&request, shared.cors.as_ref());
             let refused = connect::Refusal::of(why).response();
             return Ok(Some(answered(http, refused)));
@@ -109,12 +125,60 @@ impl Http {
             return Ok(Some(self.thrift.over_http(request)?.into()));
         }
         self.claimed = true;
-        let call = call(request, shared);
+        let mut call = call(request, shared);
+        call.preview = preview;
         self.streaming = match &call.reply {
             incoming::ReplyTo::Web(reply) if reply.streams().is_some() => Some(reply.clone()),
             _ => None,
         };
         Ok(Some(call))
+    }
+
+    /// Shows interceptors the head of a request whose body is still to come, once. Returns the call
+    /// that it makes, if it is refused.
+    fn see_head(&mut self, shared: &Shared, caller: &Arc<Caller>) -> Option<Box<Incoming>> {
+        if self.previewed == Some(self.requests) {
+            return None;
+        }
+        let head = self.connection.head()?;
+        self.see(&head, shared, caller)
+    }
+
+    /// Does the same with any request.
+    fn see(
+        &mut self,
+        request: &http::Request,
+        shared: &Shared,
+        caller: &Arc<Caller>,
+    ) -> Option<Box<Incoming>> {
+        if self.previewed.replace(self.requests) == Some(self.requests)
+            || websocket::asks(request)
+            || self.foreign_host(request, shared).is_some()
+        {
+            return None;
+        }
+        let ask = Ask::of_head(request, shared)?;
+        let http = http::ReplyTo::new(request, shared.cors.as_ref());
+        let reply = WebReplyTo::next(ask.method, ask.style, http);
+        let head = ask.clone().without_parameters(reply.clone());
+        let preview = shared.dispatcher.preview(head, caller)?;
+        if preview.refusal.is_none() {
+            self.preview = Some(preview);
+            return None;
+        }
+        self.claimed = true;
+        self.requests += 1;
+        let mut call = ask.without_parameters(reply);
+        call.preview = Some(preview);
+        Some(call)
+    }
+
+    /// Returns why a request is refused that names another host than this server has.
+    fn foreign_host(&self, request: &http::Request, shared: &Shared) -> Option<Status> {
+        let mut named = request.headers.get("host").into_iter();
+        self.checks_hosts
+            .then(|| shared.foreign_host(&mut named))
+            .flatten()
     }
 
     pub(super) fn needs(&self) -> usize {

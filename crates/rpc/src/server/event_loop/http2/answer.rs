@@ -78,7 +78,7 @@ impl Respond {
     }
 
     /// Sends an answer of which nothing has been sent.
-    pub(super) async fn send(mut self, answer: Option<WebAnswer>) {
+    pub(super) async fn send(&mut self, answer: Option<WebAnswer>) {
         let answer = answer.unwrap_or_else(|| (&no_answer()).into());
         let answer = self.hold(answer);
         if !self.is_grpc() {
@@ -111,7 +111,7 @@ impl Respond {
     }
 
     /// Sends gRPC's answer that is a message.
-    async fn message(mut self, message: Bytes) {
+    async fn message(&mut self, message: Bytes) {
         if let Some(mut stream) = self.begin_grpc(self.style.coding_of(&message)) {
             let sent = self
                 .in_time(send_bytes(&mut stream, message, SHORT, false))
@@ -121,7 +121,7 @@ impl Respond {
     }
 
     /// Sends gRPC's answer that is a failure and nothing else.
-    fn refuse(mut self, failure: &Failure) {
+    fn refuse(&mut self, failure: &Failure) {
         let coding = self.style.packing();
         let mut response = response(self.style, coding);
         let headers = response.headers_mut();
@@ -133,7 +133,7 @@ impl Respond {
     }
 
     /// Sends this answer.
-    pub(super) async fn with(mut self, response: one::Response) {
+    pub(super) async fn with(&mut self, response: one::Response) {
         let mut response = self.http.complete(response);
         let body = std::mem::take(&mut response.body);
         let head = head_of(response);
@@ -184,7 +184,7 @@ impl Respond {
 
     /// Sends the rest of the items, and the end.
     pub(super) async fn end(
-        self,
+        &self,
         mut stream: SendStream<Bytes>,
         queued: &Exchange,
         end: AnswerEnd,

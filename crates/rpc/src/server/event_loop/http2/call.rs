@@ -13,8 +13,9 @@ use crate::grpc::{Messages, coding};
 use crate::method::Method;
 use crate::peer::failures::cancelled;
 use crate::peer::incoming::Incoming;
-use crate::server::ServerLimits;
-use crate::server::http::{Ask, Parameters};
+use crate::peer::intercept::Preview;
+use crate::server::http::{Ask, Parameters, may_be_compressed};
+use crate::server::{LINGER, ServerLimits, Shared};
 use crate::web::{Exchange, Plain, Protocol, WebAnswer, WebReplyTo};
 use bytes::Bytes;
 use dovetail_protocol::Execution;
@@ -35,6 +36,10 @@ use tokio::time::timeout;
 pub(super) struct Call<'a> {
     parts: &'a ConnectionParts<'a>,
     respond: Respond,
+    /// The call, once interceptors have seen its head.
+    preview: Option<Box<Preview>>,
+    /// The body of the request has come to its end, or is broken.
+    is_read: bool,
 }
 
 /// An answer, complete or but for its end.
@@ -44,6 +49,19 @@ enum Answered {
     Items(SendStream<Bytes>, Arc<Exchange>, AnswerEnd),
     /// To a request that calls nothing.
     Known(Response),
+}
+
+/// The reason why there is no answer of a handler.
+enum Unanswered {
+    Stopped(Stop),
+    /// An interceptor has refused the call by its head.
+    ByHead(Box<Ask>),
+}
+
+impl<T: Into<Stop>> From<T> for Unanswered {
+    fn from(why: T) -> Self {
+        Unanswered::Stopped(why.into())
+    }
 }
 
 /// How far an answer with items has come.
@@ -57,20 +75,54 @@ enum Sending {
 impl<'a> Call<'a> {
     pub(super) fn new(parts: &'a ConnectionParts<'a>, respond: SendResponse<Bytes>) -> Self {
         let respond = Respond::new(respond, parts.shared, parts.session.share());
-        Call { parts, respond }
+        Call {
+            parts,
+            respond,
+            preview: None,
+            is_read: false,
+        }
     }
 
     /// `arriving` is of all streams of the connection; see [`Request::new`].
-    pub(super) async fn run(mut self, head: Parts, body: RecvStream, arriving: &'a Cell<usize>) {
-        match self.answer(&head, body, arriving).await {
+    pub(super) async fn run(
+        mut self,
+        head: Parts,
+        mut body: RecvStream,
+        arriving: &'a Cell<usize>,
+    ) {
+        self.is_read = body.is_end_stream();
+        // As long as this exists, a request that is answered early is not reset.
+        let stream = body.flow_control().clone();
+        let answered = match self.answer(&head, body, arriving).await {
+            Err(Unanswered::ByHead(ask)) => {
+                let nothing = ask.nothing();
+                self.whole(*ask, nothing).await
+            }
+            answered => answered,
+        };
+        match answered {
             Ok(Answered::Whole(answer)) => self.respond.send(answer).await,
             Ok(Answered::Items(stream, queued, end)) => {
                 self.respond.end(stream, &queued, end).await;
             }
             Ok(Answered::Known(response)) => self.respond.with(response).await,
-            Err(Stop::Refused(why)) => self.respond.send(Some((&why).into())).await,
-            Err(Stop::Gone) => count(&self.parts.shared.counters.cancelled_calls),
+            Err(Unanswered::Stopped(Stop::Refused(why))) => {
+                self.respond.send(Some((&why).into())).await;
+            }
+            Err(_) => return count(&self.parts.shared.counters.cancelled_calls),
         }
+        if !self.is_read {
+            self.linger().await;
+        }
+        drop(stream);
+    }
+
+    /// Lets the caller read the answer before the rest of its request is refused: curl 7.88
+    /// takes a reset for an error, though nothing is wrong. The caller gets no credit meanwhile.
+    async fn linger(&mut self) {
+        let reset = poll_fn(|context| self.respond.poll_reset(context));
+        // Either has the same meaning here.
+        let _ = timeout(LINGER, reset).await;
     }
 
     fn limits(&self) -> &'a ServerLimits {
@@ -82,7 +134,7 @@ impl<'a> Call<'a> {
         head: &Parts,
         body: RecvStream,
         arriving: &'a Cell<usize>,
-    ) -> Result<Answered, Stop> {
+    ) -> Result<Answered, Unanswered> {
         let shared = self.parts.shared;
         let share = self.parts.session.share();
         let limits = self.limits().connection;
@@ -118,7 +170,10 @@ impl<'a> Call<'a> {
             None => {
                 let mut request =
                     Request::new(Messages::new(None, body, limits), most, arriving, share);
-                asked.body = self.in_time(request.body()).await?;
+                let compressed = may_be_compressed(&asked);
+                let head = || Ask::of_head(&asked, shared);
+                let body = self.received(request.body(), compressed, head).await?;
+                asked.body = body;
                 drop(request);
                 match Ask::single(&asked, shared) {
                     Ok((ask, parameters)) => self.whole(ask, parameters).await,
@@ -133,7 +188,7 @@ impl<'a> Call<'a> {
         &mut self,
         mut ask: Ask,
         mut request: Request<'a>,
-    ) -> Result<Answered, Stop> {
+    ) -> Result<Answered, Unanswered> {
         self.respond.style = ask.style;
         let shared = self.parts.shared;
         let method = match ask.method {
@@ -150,14 +205,56 @@ impl<'a> Call<'a> {
         if method.kind.streams() {
             return self.streamed(ask, method, request).await;
         }
-        let message = self.in_time(request.single()).await?;
+        let message = self.message(&ask, request.single()).await?;
         drop(request);
         let parameters = ask.parameters(Some(method), message);
         self.whole(ask, parameters).await
     }
 
+    /// Waits for the parameters of a call whose messages are in envelopes.
+    async fn message(
+        &mut self,
+        ask: &Ask,
+        message: impl Future<Output = Result<Plain, Stop>>,
+    ) -> Result<Plain, Unanswered> {
+        let coding = ask.coding.as_deref();
+        let compressed = coding.is_some_and(|coding| coding != b"identity");
+        let head = || Some(ask.clone());
+        self.received(message, compressed, head).await
+    }
+
+    /// Waits for the body of a call. If it does not come with its head, or has to be decompressed,
+    /// interceptors see the head first, and may refuse the call.
+    async fn received<T>(
+        &mut self,
+        body: impl Future<Output = Result<T, Stop>>,
+        compressed: bool,
+        head: impl FnOnce() -> Option<Ask>,
+    ) -> Result<T, Unanswered> {
+        let shared = self.parts.shared;
+        let mut body = pin!(in_time(shared, body));
+        let at_once = poll_fn(|context| Poll::Ready(body.as_mut().poll(context)));
+        if !compressed && let Poll::Ready(body) = at_once.await {
+            self.is_read = true;
+            return Ok(body?);
+        }
+        if let Some(ask) = head() {
+            self.respond.style = ask.style;
+            let reply = WebReplyTo::left(ask.method, ask.style, self.respond.said.clone());
+            let head = ask.clone().without_parameters(reply);
+            self.preview = shared.dispatcher.preview(head, self.parts.session.caller());
+            let preview = self.preview.as_ref();
+            if preview.is_some_and(|preview| preview.refusal.is_some()) {
+                return Err(Unanswered::ByHead(Box::new(ask)));
+            }
+        }
+        let body = body.await?;
+        self.is_read = true;
+        Ok(body)
+    }
+
     /// A call without streams.
-    async fn whole(&mut self, ask: Ask, parameters: Parameters) -> Result<Answered, Stop> {
+    async fn whole(&mut self, ask: Ask, parameters: Parameters) -> Result<Answered, Unanswered> {
         self.respond.style = ask.style;
         let reply = WebReplyTo::left(ask.method, ask.style, self.respond.said.clone());
         let answer = self.handle(ask.call(parameters, reply.clone()));
@@ -165,7 +262,7 @@ impl<'a> Call<'a> {
             biased;
             // Its bytes are for wires that answer in bytes.
             _ = answer => Ok(Answered::Whole(reply.take())),
-            _ = poll_fn(|context| self.respond.poll_reset(context)) => Err(Stop::Gone),
+            _ = poll_fn(|context| self.respond.poll_reset(context)) => Err(Stop::Gone.into()),
         }
     }
 
@@ -175,11 +272,14 @@ impl<'a> Call<'a> {
         mut ask: Ask,
         method: &'static Method,
         mut request: Request<'a>,
-    ) -> Result<Answered, Stop> {
+    ) -> Result<Answered, Unanswered> {
         let parameters = match (method.kind.client_streams(), method.params) {
             (true, []) => ask.before_items(&Plain::default())?,
-            (true, _) => ask.before_items(&self.in_time(request.first()).await?)?,
-            (false, _) => ask.parameters(Some(method), self.in_time(request.single()).await?),
+            (true, _) => ask.before_items(&self.message(&ask, request.first()).await?)?,
+            (false, _) => {
+                let message = self.message(&ask, request.single()).await?;
+                ask.parameters(Some(method), message)
+            }
         };
         let reply = WebReplyTo::left(Some(method), ask.style, self.respond.said.clone());
         let exchange = Exchange::at_callee(method, self.limits().message, ask.style);
@@ -187,6 +287,7 @@ impl<'a> Call<'a> {
         let streams = reply.with_streams(exchange.clone());
         let mut answer = pin!(self.handle(ask.call(parameters, streams)));
         let mut request = method.kind.client_streams().then_some(request);
+        self.is_read = false;
         let mut sending = Sending::Waiting;
         poll_fn(|context| {
             exchange.drive(context);
@@ -197,6 +298,7 @@ impl<'a> Call<'a> {
         })
         .await;
         drop(left);
+        self.is_read = request.is_none();
         let stream = match sending {
             Sending::Waiting => return Ok(Answered::Whole(reply.take())),
             Sending::Begun(stream) => stream,
@@ -228,7 +330,8 @@ impl<'a> Call<'a> {
     }
 
     /// Runs the handler: in place, or in the pool. Its answer is left where the call says.
-    fn handle(&self, call: Box<Incoming>) -> impl Future<Output = Gathered> + use<'a> {
+    fn handle(&mut self, mut call: Box<Incoming>) -> impl Future<Output = Gathered> + use<'a> {
+        call.preview = self.preview.take();
         let waiting = Waiting {
             reply: call.reply.clone(),
             deadline: call.deadline,
@@ -236,16 +339,19 @@ impl<'a> Call<'a> {
         let (answer, _) = abortable(run(self.parts, call));
         outcome(&self.parts.shared.dispatcher, answer, waiting)
     }
+}
 
-    /// Waits no longer for a message than one may take.
-    async fn in_time<T>(&self, message: impl Future<Output = Result<T, Stop>>) -> Result<T, Stop> {
-        let limit = self.limits().transfer;
-        timeout(limit, message).await.unwrap_or_else(|_| {
-            count(&self.parts.shared.counters.transfer_timeouts);
-            let what = format!("the request took longer than {limit:?}");
-            Err(refused(Code::DeadlineExceeded, what).into())
-        })
-    }
+/// Waits no longer for a message than one may take.
+async fn in_time<T>(
+    shared: &Shared,
+    message: impl Future<Output = Result<T, Stop>>,
+) -> Result<T, Stop> {
+    let limit = shared.limits.transfer;
+    timeout(limit, message).await.unwrap_or_else(|_| {
+        count(&shared.counters.transfer_timeouts);
+        let what = format!("the request took longer than {limit:?}");
+        Err(refused(Code::DeadlineExceeded, what).into())
+    })
 }
 
 /// Tells a handler in the pool that nobody drives its call any longer.

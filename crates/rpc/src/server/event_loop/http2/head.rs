@@ -35,8 +35,7 @@ fn read(head: &Parts, codec: Codec, shared: &Shared) -> Result<Ask, Status> {
     if head.headers.contains_key("origin")
         && Cors::refuses(shared.cors.as_ref(), &request(head).headers)
     {
-        let what =
-            "a page of another loop_context may not call; `Server::cors` lists those that may";
+        let what = "a page of another site may not call; `Server::cors` lists those that may";
         return Err(refused(Code::PermissionDenied, what.to_owned()));
     }
     let target = Target::Named {
