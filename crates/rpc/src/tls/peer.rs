@@ -3,6 +3,8 @@ use rustls::pki_types::CertificateDer;
 use std::fmt;
 use std::sync::Arc;
 use webpki::EndEntityCert;
+use x509_cert::Certificate;
+use x509_cert::der::Decode;
 
 /// The other end of a TLS connection, as a handler sees its caller.
 #[derive(Clone)]
@@ -45,6 +47,15 @@ impl TlsPeer {
         self.own()
             .map(|own| own.valid_uri_names().collect())
             .unwrap_or_default()
+    }
+
+    /// The subject of its certificate, as RFC 4514 writes a distinguished name:
+    /// `CN=checkout,O=Shop`, the most specific part first. `None` where it has shown no
+    /// certificate, or the subject is empty.
+    pub fn subject(&self) -> Option<String> {
+        let own = Certificate::from_der(self.chain.first()?).ok()?;
+        let subject = own.tbs_certificate.subject;
+        (!subject.is_empty()).then(|| subject.to_string())
     }
 
     /// It was parsed when it was verified.

@@ -2,7 +2,8 @@
 
 use dovetail::tls::{ClientTls, ServerTls};
 use rcgen::{
-    BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, SanType, date_time_ymd,
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, IsCa, Issuer, KeyPair, SanType,
+    date_time_ymd,
 };
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -38,6 +39,16 @@ impl Authority {
     /// Signs one for these names; those with a colon are URIs.
     pub(crate) fn sign(&self, names: &[&str]) -> Certified {
         self.sign_with(names, |_| ())
+    }
+
+    /// Signs one without alternative names, for this subject.
+    pub(crate) fn sign_subject(&self, subject: &[(DnType, &str)]) -> Certified {
+        self.sign_with(&[], |params| {
+            params.distinguished_name = DistinguishedName::new();
+            for (kind, value) in subject {
+                params.distinguished_name.push(kind.clone(), *value);
+            }
+        })
     }
 
     pub(crate) fn expired(&self, names: &[&str]) -> Certified {

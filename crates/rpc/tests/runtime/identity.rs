@@ -13,6 +13,7 @@ use dovetail::tls::ClientCertificate;
 use dovetail::{
     Channel, Code, Context, ObjectRef, Server, Service, Status, Wire, blocking, descriptor, object,
 };
+use rcgen::DnType;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
@@ -278,17 +279,28 @@ fn certificates_identify_callers() {
         .clients(&*clients.root, ClientCertificate::Optional)
         .unwrap();
     let trusted = servers.trusted();
-    let rows: &[(&[&str], &str)] = &[
+    let names = [
+        "shop.example",
+        "https://shop.example/id",
+        "spiffe://example/shop",
+    ];
+    // As `openssl x509 -subject -nameopt RFC2253` has it.
+    let subject = [
+        (DnType::CountryName, "DE"),
+        (DnType::OrganizationName, "Shop, Inc."),
+        (DnType::CommonName, "checkout"),
+    ];
+    let rows = [
         (
-            &[
-                "shop.example",
-                "https://shop.example/id",
-                "spiffe://example/shop",
-            ],
+            clients.sign(&names),
             "certificate spiffe://example/shop https://shop.example/id spiffe://example/shop",
         ),
-        (&["shop.example"], "certificate shop.example "),
-        (&[], "nobody"),
+        (clients.sign(&["shop.example"]), "certificate shop.example "),
+        (
+            clients.sign_subject(&subject),
+            r"certificate CN=checkout,O=Shop\, Inc.,C=DE ",
+        ),
+        (clients.sign_subject(&[]), "nobody"),
     ];
     for model in MODELS {
         let authentication = Authentication::new()
@@ -300,8 +312,8 @@ fn certificates_identify_callers() {
         let running = server.listen("tcp://127.0.0.1:0").unwrap().start().unwrap();
         let address = format!("tls://{}", tcp_place(&running));
         for wire in ["dovetail", "binary+framed", "msgpack-rpc"] {
-            for (names, expected) in rows {
-                let client = clients.sign(names).client(&trusted);
+            for (certificate, expected) in &rows {
+                let client = certificate.client(&trusted);
                 let builder = blocking::Channel::builder(&address).unwrap();
                 let channel = builder
                     .wire(wire.parse().unwrap())
@@ -310,7 +322,7 @@ fn certificates_identify_callers() {
                 assert_eq!(
                     ask(&channel.build()),
                     *expected,
-                    "{model:?} {wire} {names:?}"
+                    "{model:?} {wire} {expected}"
                 );
             }
         }
