@@ -4,6 +4,7 @@ mod bench;
 mod beside;
 mod check;
 mod conformance;
+mod dist;
 mod fuzz;
 mod hostile;
 mod identity;
@@ -71,6 +72,8 @@ enum Command {
     Readme,
     /// Follow the pages about clients in other languages: write their files, run their commands.
     Clients,
+    /// Pack the command, built: an archive, a Debian package, and the recipe of a container.
+    Dist(dist::Options),
     /// Build the documentation as a site that is searched offline, and check its links.
     Docs,
     /// Run protobuf's conformance suite against our messages.
@@ -101,6 +104,7 @@ fn main() -> ExitCode {
         Command::Prometheus => prometheus::run(),
         Command::Readme => pages::readme().into_result(),
         Command::Clients => pages::clients().into_result(),
+        Command::Dist(options) => dist::run(&options),
         Command::Docs => site::run(),
         Command::Protobuf => protobuf::run(),
         Command::Registries => registries::run(),

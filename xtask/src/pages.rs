@@ -2,7 +2,7 @@
 //!
 //! Blocks of a file go into the file that the line before them names. Blocks of the language
 //! `console` are run: a line with `$` is a command, `&` at its end starts a server, and the other
-//! lines are the output that is expected.
+//! lines are the output that is expected. A server listens at the first address in its command.
 
 use crate::stage::{self, Outcome};
 use crate::steps::{read, write};
@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The address of all servers of the pages.
+/// The address of servers whose command names none.
 const ADDRESS: &str = "127.0.0.1:9090";
 
 /// The longest time until a server has been built and started, or has ended.
@@ -30,6 +30,14 @@ const CLIENTS: &[(&str, &[Tool])] = &[
     ("docs/clients/typescript.md", &[NPM]),
     ("docs/clients/java.md", &[JAVAC, MAVEN]),
     ("docs/clients/cpp.md", &[CXX, LIBTHRIFT, THRIFT]),
+];
+
+/// Pages for those who come from another system, which go on where the ones before end.
+const MIGRATIONS: &[(&str, &[Tool])] = &[
+    ("docs/migrating/thrift.md", &[PYTHON, THRIFT]),
+    ("docs/migrating/grpc.md", &[PYTHON]),
+    ("docs/migrating/rpclib.md", &[PYTHON]),
+    ("docs/migrating/capnproto.md", &[PYTHON]),
 ];
 
 /// The stage that follows the README.
@@ -50,7 +58,7 @@ pub(crate) fn clients() -> Outcome {
         return Outcome::Failed(why);
     }
     let mut missing = Vec::new();
-    for (page, tools) in CLIENTS {
+    for (page, tools) in CLIENTS.iter().chain(MIGRATIONS) {
         if let Err(tool) = tools::install(tools) {
             missing.push(format!("{page} {tool}"));
         } else if let Err(why) = place.follow(page) {
@@ -218,21 +226,28 @@ fn without_styles(text: &str) -> String {
 }
 
 /// A server in the background.
-struct Server(Child);
+struct Server {
+    child: Child,
+    address: String,
+}
 
 impl Server {
     fn start(place: &Place, command: &str) -> Result<Self, String> {
-        if is_open() {
-            return Err(format!("needs {ADDRESS}, where another program listens"));
+        let address = address(command).to_owned();
+        if is_open(&address) {
+            return Err(format!("needs {address}, where another program listens"));
         }
         let mut shell = place.shell(command);
         // A group of its own, so that a signal reaches the program and not only the shell.
         shell.stdout(Stdio::null()).process_group(0);
         let child = shell.spawn().map_err(|problem| problem.to_string())?;
-        let mut server = Server(child);
+        let mut server = Server { child, address };
         let started = Instant::now();
-        while !is_open() {
-            let ended = server.0.try_wait().map_err(|problem| problem.to_string())?;
+        while !is_open(&server.address) {
+            let ended = server
+                .child
+                .try_wait()
+                .map_err(|problem| problem.to_string())?;
             if ended.is_some() || started.elapsed() > PATIENT {
                 return Err("does not listen".to_owned());
             }
@@ -244,35 +259,61 @@ impl Server {
     /// Sends SIGTERM, as a supervisor does, and waits for the end.
     fn end(mut self) -> Result<(), String> {
         self.signal("-TERM");
-        let ended = self.0.wait();
+        let ended = self.child.wait();
         ended.map_err(|problem| problem.to_string())?;
-        match is_open() {
-            true => Err(format!("the server at {ADDRESS} goes on after SIGTERM")),
+        match is_open(&self.address) {
+            true => Err(format!(
+                "the server at {} goes on after SIGTERM",
+                self.address
+            )),
             false => Ok(()),
         }
     }
 
     fn signal(&self, name: &str) {
-        let group = format!("-{}", self.0.id());
+        let group = format!("-{}", self.child.id());
         let _ = Command::new("kill").args([name, "--", &group]).status();
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        if !matches!(self.0.try_wait(), Ok(Some(_))) {
+        if !matches!(self.child.try_wait(), Ok(Some(_))) {
             self.signal("-KILL");
         }
     }
 }
 
-fn is_open() -> bool {
-    TcpStream::connect(ADDRESS).is_ok()
+fn is_open(address: &str) -> bool {
+    TcpStream::connect(address).is_ok()
+}
+
+/// Returns the address at which the server of a command listens.
+fn address(command: &str) -> &str {
+    let words = command.split_whitespace();
+    let mut words = words.map(|word| word.strip_prefix("tcp://").unwrap_or(word));
+    words
+        .find(|word| word.starts_with("127.0.0.1:"))
+        .unwrap_or(ADDRESS)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn servers_listen_at_the_first_address() {
+        for (command, expected) in [
+            ("cargo run", "127.0.0.1:9090"),
+            ("python3 a.py 127.0.0.1:9091", "127.0.0.1:9091"),
+            (
+                "a --listen tcp://127.0.0.1:1 --to 127.0.0.1:2",
+                "127.0.0.1:1",
+            ),
+        ] {
+            assert_eq!(address(command), expected, "{command}");
+        }
+    }
 
     #[test]
     fn blocks_have_their_files() {

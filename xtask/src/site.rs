@@ -5,13 +5,17 @@
 
 use crate::stage::{self, Outcome};
 use crate::steps::{execute, output, read, write};
+use crate::tools::CargoTool;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
-/// The release of mdBook, from the registry of crates.
-const MDBOOK: &str = "0.5.4";
+const MDBOOK: CargoTool = CargoTool {
+    name: "mdbook",
+    version: "0.5.4",
+    options: &["--no-default-features", "--features", "search"],
+};
 
 /// The order of the pages.
 const SUMMARY: &str = "docs/SUMMARY.md";
@@ -32,7 +36,7 @@ pub(crate) fn stage() -> Outcome {
 
 /// Builds the site, checks it, and returns its first page.
 fn build() -> Result<PathBuf, String> {
-    let mdbook = mdbook()?;
+    let mdbook = MDBOOK.program()?;
     let site = stage::target().join("site");
     let _ = fs::remove_dir_all(&site);
     let summary = read(&stage::root().join(SUMMARY))?;
@@ -61,25 +65,6 @@ fn build() -> Result<PathBuf, String> {
     let book = site.join("book");
     check_links(&book)?;
     Ok(book.join("index.html"))
-}
-
-/// Returns the program, which is built on the first use.
-fn mdbook() -> Result<PathBuf, String> {
-    let root = stage::target().join("tools");
-    let program = root.join("bin/mdbook");
-    if !program.exists() {
-        println!("  cargo install mdbook@{MDBOOK}");
-        let mut install = Command::new("cargo");
-        install
-            .args(["install", "--quiet", "--locked", "--debug"])
-            .args(["--no-default-features", "--features", "search"])
-            .arg(format!("mdbook@{MDBOOK}"))
-            .arg("--root")
-            .arg(&root)
-            .env("CARGO_TARGET_DIR", root.join("build"));
-        execute(&mut install)?;
-    }
-    Ok(program)
 }
 
 /// Refuses a page of the documentation that readers of the site would not find.

@@ -3,6 +3,7 @@
 
 use crate::stage;
 use crate::steps::output;
+use crate::tools::CargoTool;
 use crate::{fuzz, hostile};
 use clap::{Args, ValueEnum};
 use std::fs::OpenOptions;
@@ -41,6 +42,10 @@ enum Part {
     Capture,
     /// The packages as for the registry, each built by itself.
     Packages,
+    /// The crate `dovetail-rpc` with each of its features alone.
+    Features,
+    /// The licences of all dependencies, and where they come from.
+    Licences,
     /// Every fuzz target.
     Fuzz,
 }
@@ -66,6 +71,8 @@ fn run_part(part: Part, options: &Options) -> Result<(), String> {
         Part::Balancing => balancing(),
         Part::Capture => capture(),
         Part::Packages => packages(),
+        Part::Features => features(),
+        Part::Licences => licences(),
         Part::Fuzz => fuzz::soak(&options.targets, options.fuzz),
     };
     let minutes = start.elapsed().as_secs_f64() / 60.0;
@@ -126,6 +133,45 @@ fn packages() -> Result<Vec<String>, String> {
     let publish = ["publish", "--workspace", "--quiet", "--dry-run"];
     output(Command::new("cargo").args(publish), &stage::root())?;
     Ok(vec!["packages: each builds by itself".to_owned()])
+}
+
+const HACK: CargoTool = CargoTool {
+    name: "cargo-hack",
+    version: "0.6.46",
+    options: &[],
+};
+
+const DENY: CargoTool = CargoTool {
+    name: "cargo-deny",
+    version: "0.20.2",
+    options: &[],
+};
+
+/// The features of the crate, each alone, and those that are often taken together.
+fn features() -> Result<Vec<String>, String> {
+    let hack = HACK.program()?;
+    let package = ["--lib", "--package", "dovetail-rpc"];
+    let strict = ["--", "-Dwarnings"];
+    let mut each = Command::new(&hack);
+    each.args(["hack", "clippy", "--quiet", "--each-feature"]);
+    output(each.args(package).args(strict), &stage::root())?;
+    let mut both = Command::new("cargo");
+    both.args(["clippy", "--quiet", "--no-default-features"])
+        .args(["--features", "async,tls"]);
+    output(both.args(package).args(strict), &stage::root())?;
+    Ok(vec![
+        "features: the crate builds with each alone, without a warning".to_owned(),
+    ])
+}
+
+/// The rules of deny.toml. The list of known vulnerabilities is not among them: it is on GitHub.
+fn licences() -> Result<Vec<String>, String> {
+    let deny = DENY.program()?;
+    let check = ["--all-features", "check", "bans", "licenses", "sources"];
+    output(Command::new(deny).args(check), &stage::root())?;
+    Ok(vec![
+        "licences: those of deny.toml, from the registry alone".to_owned(),
+    ])
 }
 
 /// The load whose calls are all captured; it says how that went.

@@ -26,6 +26,7 @@ const STAGES: &[Stage] = &[
     ("readme", crate::pages::readme),
     ("docs as a site", crate::site::stage),
     ("packages for the registry", packages),
+    ("archives of the command", crate::dist::stage),
     ("every order of shared accesses", every_order),
     ("reference decoder", crate::reference::stage),
     ("without an async runtime", without_runtime),

@@ -1,7 +1,8 @@
 //! The tools that a peer needs before it can be built, and how to get them.
 
+use crate::stage;
 use crate::steps::execute;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -74,6 +75,35 @@ pub(crate) const LIBGRPC: Tool = debian("/usr/include/grpcpp/grpcpp.h", &["libgr
 pub(crate) const CAPNP: Tool = debian("capnp", &["capnproto"]);
 pub(crate) const IPERF3: Tool = debian("iperf3", &["iperf3"]);
 pub(crate) const LIBCAPNP: Tool = debian("/usr/include/capnp/rpc-twoparty.h", &["libcapnp-dev"]);
+
+/// A program of the registry of crates.
+pub(crate) struct CargoTool {
+    pub(crate) name: &'static str,
+    pub(crate) version: &'static str,
+    /// Options of `cargo install`.
+    pub(crate) options: &'static [&'static str],
+}
+
+impl CargoTool {
+    /// Returns the program, which is built on the first use.
+    pub(crate) fn program(&self) -> Result<PathBuf, String> {
+        let root = stage::target().join("tools");
+        let program = root.join("bin").join(self.name);
+        if !program.exists() {
+            let package = format!("{}@{}", self.name, self.version);
+            println!("  cargo install {package}");
+            let mut install = Command::new("cargo");
+            install
+                .args(["install", "--quiet", "--locked", "--debug", &package])
+                .args(self.options)
+                .arg("--root")
+                .arg(&root)
+                .env("CARGO_TARGET_DIR", root.join("build"));
+            execute(&mut install)?;
+        }
+        Ok(program)
+    }
+}
 
 /// Makes sure that the tools are there, through apt where that is possible. One at a time, as apt
 /// would have it.

@@ -2,7 +2,7 @@
 
 use crate::commands::{
     admin, call, capture, check, completions, config, demo, describe, export, gateway, generate,
-    list, replay, resolve, serve, top,
+    list, man, replay, resolve, serve, top,
 };
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand};
@@ -71,4 +71,6 @@ pub(crate) enum Command {
     Config(config::Config),
     /// Print the completions for a shell
     Completions(completions::Completions),
+    /// Write the manual pages
+    Man(man::Man),
 }

@@ -12,6 +12,7 @@ pub(crate) mod export;
 pub(crate) mod gateway;
 pub(crate) mod generate;
 pub(crate) mod list;
+pub(crate) mod man;
 pub(crate) mod replay;
 pub(crate) mod resolve;
 pub(crate) mod serve;
@@ -39,5 +40,6 @@ pub(crate) fn run(command: Command) -> Result {
         Command::Resolve(command) => command.run(),
         Command::Config(command) => command.run(),
         Command::Completions(command) => command.run(),
+        Command::Man(command) => command.run(),
     }
 }

@@ -6,7 +6,9 @@ use hickory_resolver::TokioResolver;
 use hickory_resolver::config::{NameServerConfig, ResolverConfig};
 use hickory_resolver::lookup::Lookup;
 use hickory_resolver::net::runtime::TokioRuntimeProvider;
-use hickory_resolver::proto::rr::{RData, Record};
+use hickory_resolver::proto::rr::RData;
+#[cfg(feature = "service-config")]
+use hickory_resolver::proto::rr::Record;
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 

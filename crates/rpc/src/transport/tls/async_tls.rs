@@ -12,6 +12,7 @@ use std::future::poll_fn;
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+#[cfg(feature = "grpc")]
 use std::task::{Context, Poll, ready};
 use tokio::net::{TcpStream, UnixStream};
 
@@ -180,6 +181,17 @@ impl AsyncTls {
         Ok(rustix::net::shutdown(&self.socket, Shutdown::Write)?)
     }
 
+    fn say_goodbye(&self) {
+        let state = &mut *self.state();
+        state.records.close(&mut state.out);
+        // Nobody waits for it.
+        let _ = state.send_out(&self.socket);
+    }
+}
+
+/// As HTTP/2's library uses it.
+#[cfg(feature = "grpc")]
+impl AsyncTls {
     /// [`try_receive`](Self::try_receive) for who polls.
     pub(crate) fn poll_receive(
         &self,
@@ -217,13 +229,6 @@ impl AsyncTls {
         self.say_goodbye();
         let ended = rustix::net::shutdown(&self.socket, Shutdown::Write);
         Poll::Ready(ended.map_err(io::Error::from))
-    }
-
-    fn say_goodbye(&self) {
-        let state = &mut *self.state();
-        state.records.close(&mut state.out);
-        // Nobody waits for it.
-        let _ = state.send_out(&self.socket);
     }
 }
 
