@@ -9,7 +9,7 @@ use std::process::Command;
 const PAGE: &str = "docs/security.md";
 
 /// As optimized as a release, and built in half the time: no attack is about the last per cent.
-const PROFILE: &str = "attacked";
+pub(crate) const PROFILE: &str = "attacked";
 
 #[derive(Args)]
 pub(crate) struct Options {

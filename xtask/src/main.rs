@@ -8,6 +8,7 @@ mod dist;
 mod fuzz;
 mod hostile;
 mod identity;
+mod instructions;
 mod interop;
 mod modules;
 mod pages;
@@ -58,6 +59,8 @@ enum Command {
     Hostile(hostile::Options),
     /// Have stock clients show who they are, on every wire, in every model.
     Identity,
+    /// Count the instructions of a call on ten paths, and compare them with the accepted ones.
+    Instructions(instructions::Options),
     /// Run Dovetail against every real peer, in both directions.
     Interop(interop::Options),
     /// Count the imports between the modules of a crate, and show those that run in a circle.
@@ -98,6 +101,7 @@ fn main() -> ExitCode {
         Command::Fuzz(options) => fuzz::run_options(&options),
         Command::Hostile(options) => hostile::run(&options),
         Command::Identity => identity::run(),
+        Command::Instructions(options) => instructions::run(&options),
         Command::Interop(options) => interop::run(&options),
         Command::Modules(options) => modules::run(&options),
         Command::Peers(options) => peers::run(&options),

@@ -32,6 +32,7 @@ const STAGES: &[Stage] = &[
     ("without an async runtime", without_runtime),
     ("fuzz", crate::fuzz::stage),
     ("hostile peers", crate::hostile::stage),
+    ("instructions of a call", crate::instructions::stage),
     ("interop with real peers", crate::interop::stage),
     ("callers with an identity", crate::identity::stage),
     ("one trace through stock peers", crate::beside::tracing),

@@ -46,6 +46,7 @@ const fn elsewhere(name: &'static str, fix: &'static str) -> Tool {
 }
 
 pub(crate) const PROMETHEUS: Tool = debian("prometheus", &["prometheus"]);
+pub(crate) const VALGRIND: Tool = debian("valgrind", &["valgrind"]);
 pub(crate) const THRIFT: Tool = debian("thrift", &["thrift-compiler"]);
 pub(crate) const GO: Tool = elsewhere(
     "go",
