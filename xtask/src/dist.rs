@@ -112,7 +112,9 @@ fn unoptimized() -> Result<PathBuf, String> {
 /// Puts the files in their places, as below `/usr`.
 fn fill(tree: &Path, programs: &Path) -> Result<(), String> {
     for program in PROGRAMS {
-        copy(&programs.join(program), &tree.join("bin").join(program))?;
+        let place = tree.join("bin").join(program);
+        copy(&programs.join(program), &place)?;
+        execute(Command::new("strip").arg(place))?;
     }
     for page in PAGES {
         copy(

@@ -35,8 +35,7 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use tokio::runtime::{Builder, Handle};
-use tokio::time::error::Elapsed;
-use tokio::time::timeout;
+use tokio::time::{Timeout, timeout};
 
 /// An async connection to a server. Cheap to clone; safe to share between tasks.
 ///
@@ -709,16 +708,15 @@ impl Link {
 
 /// Waits no longer than this. A caller without a runtime, as handlers under
 /// [`Model::ThreadPerConnection`](crate::server::Model) are, borrows a clock.
-pub(super) async fn in_time<F: Future>(limit: Duration, future: F) -> Result<F::Output, Elapsed> {
+///
+/// No `async fn`: that would have room for the future twice.
+pub(super) fn in_time<F: Future>(limit: Duration, future: F) -> Timeout<F> {
     let borrowed = match Handle::try_current() {
         Ok(_) => None,
         Err(_) => clock(),
     };
-    let timed = {
-        let _entered = borrowed.as_ref().map(Handle::enter);
-        timeout(limit, future)
-    };
-    timed.await
+    let _entered = borrowed.as_ref().map(Handle::enter);
+    timeout(limit, future)
 }
 
 /// Waits for this long.

@@ -215,7 +215,9 @@ impl AnyVisit {
             #[cfg(feature = "grpc")]
             AnyVisit::Http2(visit) => {
                 let said = visit.response_headers(options);
-                let answer = visit.connection.call(call, options, said.clone()).await;
+                // On the heap: calls on all other wires would have room for it, and move it.
+                let calling = Box::pin(visit.connection.call(call, options, said.clone()));
+                let answer = calling.await;
                 visit.take_report(said.as_ref());
                 visit.ended(&answer);
                 answer

@@ -27,7 +27,7 @@ use h2::{RecvStream, SendStream};
 use http::request::Parts;
 use std::cell::Cell;
 use std::future::poll_fn;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use tokio::time::timeout;
@@ -172,7 +172,9 @@ impl<'a> Call<'a> {
                     Request::new(Messages::new(None, body, limits), most, arriving, share);
                 let compressed = may_be_compressed(&asked);
                 let head = || Ask::of_head(&asked, shared);
-                let body = self.received(request.body(), compressed, head).await?;
+                let body = self
+                    .received(pin!(request.body()), compressed, head)
+                    .await?;
                 asked.body = body;
                 drop(request);
                 match Ask::single(&asked, shared) {
@@ -205,7 +207,7 @@ impl<'a> Call<'a> {
         if method.kind.streams() {
             return self.streamed(ask, method, request).await;
         }
-        let message = self.message(&ask, request.single()).await?;
+        let message = self.message(&ask, pin!(request.single())).await?;
         drop(request);
         let parameters = ask.parameters(Some(method), message);
         self.whole(ask, parameters).await
@@ -215,7 +217,7 @@ impl<'a> Call<'a> {
     async fn message(
         &mut self,
         ask: &Ask,
-        message: impl Future<Output = Result<Plain, Stop>>,
+        message: Pin<&mut impl Future<Output = Result<Plain, Stop>>>,
     ) -> Result<Plain, Unanswered> {
         let coding = ask.coding.as_deref();
         let compressed = coding.is_some_and(|coding| coding != b"identity");
@@ -227,7 +229,7 @@ impl<'a> Call<'a> {
     /// interceptors see the head first, and may refuse the call.
     async fn received<T>(
         &mut self,
-        body: impl Future<Output = Result<T, Stop>>,
+        body: Pin<&mut impl Future<Output = Result<T, Stop>>>,
         compressed: bool,
         head: impl FnOnce() -> Option<Ask>,
     ) -> Result<T, Unanswered> {
@@ -275,9 +277,9 @@ impl<'a> Call<'a> {
     ) -> Result<Answered, Unanswered> {
         let parameters = match (method.kind.client_streams(), method.params) {
             (true, []) => ask.before_items(&Plain::default())?,
-            (true, _) => ask.before_items(&self.message(&ask, request.first()).await?)?,
+            (true, _) => ask.before_items(&self.message(&ask, pin!(request.first())).await?)?,
             (false, _) => {
-                let message = self.message(&ask, request.single()).await?;
+                let message = self.message(&ask, pin!(request.single())).await?;
                 ask.parameters(Some(method), message)
             }
         };
@@ -344,7 +346,7 @@ impl<'a> Call<'a> {
 /// Waits no longer for a message than one may take.
 async fn in_time<T>(
     shared: &Shared,
-    message: impl Future<Output = Result<T, Stop>>,
+    message: Pin<&mut impl Future<Output = Result<T, Stop>>>,
 ) -> Result<T, Stop> {
     let limit = shared.limits.transfer;
     timeout(limit, message).await.unwrap_or_else(|_| {
