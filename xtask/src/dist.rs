@@ -15,7 +15,7 @@ pub(crate) struct Options {
     profile: String,
 }
 
-/// The programs of the package, and what each is for.
+/// The programs of the package.
 const PROGRAMS: [&str; 2] = ["dovetail", "protoc-gen-dovetail"];
 
 /// Shells, and the place where each looks for completions.
@@ -162,19 +162,17 @@ fn committed() -> Result<String, String> {
 
 /// Makes Debian's package of the same files.
 fn package(dist: &Path, tree: &Path, version: &str) -> Result<PathBuf, String> {
-    let dpkg = |word: &str| output(Command::new("dpkg").arg(word), dist);
-    let architecture = dpkg("--print-architecture")?;
+    let mut dpkg = Command::new("dpkg");
+    let architecture = output(dpkg.arg("--print-architecture"), dist)?;
     let architecture = architecture.trim();
     let root = dist.join("deb");
-    execute(Command::new("mkdir").arg("-p").arg(root.join("DEBIAN")))?;
-    let usr = root.join("usr");
-    execute(Command::new("cp").arg("-r").arg(tree).arg(usr))?;
     let libc = output(Command::new("getconf").arg("GNU_LIBC_VERSION"), dist)?;
     let libc = libc.trim().rsplit(' ').next().unwrap_or_default();
     let control = format!(
         "Package: dovetail\nVersion: {version}\nArchitecture: {architecture}\nMaintainer: The Dovetail team <dovetail@localhost>\nSection: net\nPriority: optional\nDepends: libc6 (>= {libc}), libgcc-s1\nDescription: {DESCRIPTION}\n"
     );
     write(&root.join("DEBIAN/control"), &control)?;
+    execute(Command::new("cp").arg("-r").arg(tree).arg(root.join("usr")))?;
     let package = dist.join(format!("dovetail_{version}_{architecture}.deb"));
     let mut build = Command::new("dpkg-deb");
     build
