@@ -6,8 +6,8 @@ Each server is a process of its own. While the program calls, one is asked to en
 """
 
 import concurrent.futures
+import pathlib
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -22,6 +22,10 @@ from thrift.Thrift import TApplicationException, TMessageType, TProcessor, TType
 from thrift.server.TServer import TThreadedServer
 from thrift.transport.TSocket import TServerSocket
 from thrift.transport.TTransport import TFramedTransportFactory
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
+
+from ports import free_port
 
 SERVERS = 3
 
@@ -107,12 +111,6 @@ KINDS = {
     "thrift": (serve_thrift, "binary+framed", ["--ping", "ping"]),
     "grpc": (serve_grpc, "grpc", ["--health"]),
 }
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def start(kind, number, port):

@@ -5,6 +5,7 @@
 `cargo xtask soak --only balancing` runs it. Each server is a process of its own, so that it can be killed and stopped.
 """
 
+import pathlib
 import re
 import signal
 import socket
@@ -12,15 +13,13 @@ import subprocess
 import sys
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
+
+from ports import free_port
+
 PROGRAM = sys.argv[1]
 SERVERS = 5
 WIRES = ["dovetail", "grpc", "binary+framed"]
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Servers:

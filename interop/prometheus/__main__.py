@@ -8,7 +8,6 @@ The expressions of docs/running.md and docs/grafana.json are asked as they stand
 import json
 import pathlib
 import re
-import socket
 import subprocess
 import sys
 import tempfile
@@ -20,6 +19,7 @@ import urllib.request
 ROOT = pathlib.Path(__file__).parent.parent.parent
 sys.path.insert(0, str(ROOT / "interop"))
 
+from ports import free_port
 from shop import Shop
 
 SECONDS = 30
@@ -38,12 +38,6 @@ CALLS = [
 def check(what, found, expected):
     if found != expected:
         raise SystemExit("%s: %r, and not %r" % (what, found, expected))
-
-
-def free_port():
-    with socket.socket() as tried:
-        tried.bind(("127.0.0.1", 0))
-        return tried.getsockname()[1]
 
 
 def call(shop, who, method, parameters):
@@ -73,6 +67,17 @@ class Prometheus:
              "--web.listen-address", "127.0.0.1:%d" % self.port],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
+    def wait_until_ready(self):
+        """Waits for the server to answer questions; while it starts, it does not listen at first, and then refuses them."""
+        end = time.monotonic() + SECONDS
+        while True:
+            try:
+                return urllib.request.urlopen("http://127.0.0.1:%d/-/ready" % self.port, timeout=SECONDS).close()
+            except OSError as refused:
+                if time.monotonic() > end:
+                    raise SystemExit("Prometheus does not start: %s" % refused) from None
+            time.sleep(0.1)
+
     def ask(self, query):
         url = "http://127.0.0.1:%d/api/v1/query?%s" % (self.port, urllib.parse.urlencode({"query": query}))
         try:
@@ -85,14 +90,10 @@ class Prometheus:
         end = time.monotonic() + SECONDS
         found = None
         while time.monotonic() < end:
-            try:
-                result = self.ask(query)
-                found = float(result[0]["value"][1]) if result else None
-                if found == value:
-                    return
-            except urllib.error.URLError:
-                # It is not there yet.
-                pass
+            result = self.ask(query)
+            found = float(result[0]["value"][1]) if result else None
+            if found == value:
+                return
             time.sleep(0.2)
         raise SystemExit("%s: %r, and not %r" % (query, found, value))
 
@@ -119,6 +120,7 @@ def main():
         shop = Shop(sys.argv[1])
         prometheus = Prometheus(shop, folder)
         try:
+            prometheus.wait_until_ready()
             for who, method, parameters, times, _ in CALLS:
                 for _ in range(times):
                     call(shop, who, method, parameters)

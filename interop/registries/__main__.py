@@ -7,25 +7,23 @@ the registry itself is killed and comes back.
 """
 
 import json
+import pathlib
 import re
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
+
+from ports import free_port
 
 BASE, SERVICE = "services", "fleet"
 PREFIX = BASE + "/" + SERVICE
 # In seconds: registrations of servers that are killed.
 TTL = 2
 LONG = 20
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def until(what, condition):
