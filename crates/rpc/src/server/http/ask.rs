@@ -4,7 +4,9 @@ use crate::counters::count;
 use crate::dispatch::Route;
 use crate::method::Method;
 use crate::peer::call::no_streams;
+use crate::peer::context::Caller;
 use crate::peer::incoming::{self, Incoming, Target};
+use crate::peer::intercept::Preview;
 use crate::peer::response_headers::ResponseHeaders;
 use crate::server::Shared;
 use crate::web::{
@@ -16,6 +18,7 @@ use dovetail_protocol::grpc::{Coding, Web, web_terms};
 use dovetail_protocol::http::{self, Cors, Response};
 use dovetail_protocol::{Codec, Execution, Headers, Terms};
 use dovetail_wire::{Bytes, Encoding};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// A call without its messages.
@@ -173,8 +176,19 @@ impl Ask {
         Ok((target, route))
     }
 
+    /// Shows interceptors the call before its parameters come. `None` where there are none.
+    pub(in crate::server) fn preview(
+        &self,
+        reply: WebReplyTo,
+        shared: &Shared,
+        caller: &Arc<Caller>,
+    ) -> Option<Box<Preview>> {
+        let head = self.clone().without_parameters(reply);
+        shared.dispatcher.preview(head, caller)
+    }
+
     /// Makes the call that interceptors see before there are parameters.
-    pub(in crate::server) fn without_parameters(self, reply: WebReplyTo) -> Box<Incoming> {
+    pub(super) fn without_parameters(self, reply: WebReplyTo) -> Box<Incoming> {
         let nothing = self.nothing();
         self.call(nothing, reply)
     }

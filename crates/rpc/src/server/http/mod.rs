@@ -160,8 +160,7 @@ impl Http {
         let ask = Ask::of_head(request, shared)?;
         let http = http::ReplyTo::new(request, shared.cors.as_ref());
         let reply = WebReplyTo::next(ask.method, ask.style, http);
-        let head = ask.clone().without_parameters(reply.clone());
-        let preview = shared.dispatcher.preview(head, caller)?;
+        let preview = ask.preview(reply.clone(), shared, caller)?;
         if preview.refusal.is_none() {
             self.preview = Some(preview);
             return None;

@@ -237,22 +237,24 @@ impl<'a> Call<'a> {
         let mut body = pin!(in_time(shared, body));
         let at_once = poll_fn(|context| Poll::Ready(body.as_mut().poll(context)));
         if !compressed && let Poll::Ready(body) = at_once.await {
-            self.is_read = true;
-            return Ok(body?);
+            return Ok(self.read(body)?);
         }
         if let Some(ask) = head() {
             self.respond.style = ask.style;
             let reply = WebReplyTo::left(ask.method, ask.style, self.respond.said.clone());
-            let head = ask.clone().without_parameters(reply);
-            self.preview = shared.dispatcher.preview(head, self.parts.session.caller());
+            self.preview = ask.preview(reply, shared, self.parts.session.caller());
             let preview = self.preview.as_ref();
             if preview.is_some_and(|preview| preview.refusal.is_some()) {
                 return Err(Unanswered::ByHead(Box::new(ask)));
             }
         }
-        let body = body.await?;
-        self.is_read = true;
-        Ok(body)
+        Ok(self.read(body.await)?)
+    }
+
+    /// Remembers that nothing more of the request is to come, unless it was refused.
+    fn read<T>(&mut self, body: Result<T, Stop>) -> Result<T, Stop> {
+        self.is_read = body.is_ok();
+        body
     }
 
     /// A call without streams.
