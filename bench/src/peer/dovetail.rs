@@ -9,6 +9,7 @@ use crate::harness::{
     workload,
 };
 use dovetail::identity::{Authentication, Authenticator, Credentials, Principal};
+use dovetail::intercept::ServerInterceptor;
 use dovetail::server::Model;
 use dovetail::statistics::Statistics;
 use dovetail::throttle::{Quota, Throttle};
@@ -26,35 +27,50 @@ pub(super) struct Dovetail {
     pub(super) driver: Driver,
     pub(super) polling: Polling,
     pub(super) medium: Medium,
-    pub(super) throttles: Throttles,
-    /// Has statistics, and makes spans that are not recorded.
-    pub(super) watched: bool,
+    pub(super) around: Around,
 }
 
-/// The calls that a server refuses.
+/// The interceptors around the handlers of a server.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Throttles {
+pub(super) enum Around {
     Nothing,
-    /// Those that it cannot do.
+    /// One that does nothing at each of the levels: server, service and method.
+    Levels,
+    /// Statistics, and spans that are not recorded.
+    Observers,
+    /// A throttle that refuses the calls that the server cannot do.
     Overload,
-    /// Those beyond the quota of their caller, which the header `caller` names.
+    /// A throttle that refuses those beyond the quota of their caller, which the header `caller`
+    /// names.
     Callers,
 }
 
-impl Throttles {
+impl Around {
+    fn throttles(self) -> bool {
+        matches!(self, Around::Overload | Around::Callers)
+    }
+
     fn install(self, server: Server) -> Server {
         let quota = Quota::new().rate(40, Duration::from_secs(1)).burst(4);
         match self {
-            Throttles::Nothing => server,
-            Throttles::Overload => {
-                server.throttle(Throttle::new().all(Quota::new().adaptive(2, 200)))
-            }
-            Throttles::Callers => server
+            Around::Nothing => server,
+            Around::Levels => server
+                .intercept(Passing)
+                .intercept_at("Bench", Passing)
+                .intercept_at("Bench/get_answer", Passing),
+            Around::Observers => server.statistics(&Statistics::new()).tracing(&unsampled()),
+            Around::Overload => server.throttle(Throttle::new().all(Quota::new().adaptive(2, 200))),
+            Around::Callers => server
                 .authentication(Authentication::new().by(Named))
                 .throttle(Throttle::new().each_caller(quota)),
         }
     }
 }
+
+/// Lets all calls pass.
+struct Passing;
+
+impl ServerInterceptor for Passing {}
 
 /// Traces that nobody records.
 fn unsampled() -> Tracing {
@@ -104,15 +120,11 @@ impl System for Dovetail {
             (None, _) => format!("unix:{}", super::free_socket().display()),
         };
         let server = Server::new().service(BenchServer::new(Handler::new()));
-        let server = match self.watched {
-            true => server.statistics(&Statistics::new()).tracing(&unsampled()),
-            false => server,
-        };
         let running = self
-            .throttles
+            .around
             .install(server)
             .model(match self.driver {
-                _ if self.throttles != Throttles::Nothing => Model::ThreadPool(64),
+                _ if self.around.throttles() => Model::ThreadPool(64),
                 Driver::Threads => Model::ThreadPerConnection,
                 Driver::Loops | Driver::Tasks => Model::EventLoops(None),
             })

@@ -123,7 +123,7 @@ fn entries() -> Vec<Entry> {
             "dovetail-overload",
             "every wire; a pool of 64 threads; a quota that adapts between 2 and 200 calls",
             Box::new(Dovetail {
-                throttles: dovetail::Throttles::Overload,
+                around: dovetail::Around::Overload,
                 ..OWN
             }),
         ),
@@ -131,7 +131,7 @@ fn entries() -> Vec<Entry> {
             "dovetail-callers-overload",
             "every wire; a pool of 64 threads; 40 calls a second of each caller, 4 at once",
             Box::new(Dovetail {
-                throttles: dovetail::Throttles::Callers,
+                around: dovetail::Around::Callers,
                 ..OWN
             }),
         ),
@@ -157,11 +157,20 @@ fn entries() -> Vec<Entry> {
             }),
         ),
         entry(
+            "dovetail-local-intercepted",
+            "dovetail-local with an interceptor that does nothing at each of three levels of the server",
+            Box::new(Dovetail {
+                medium: dovetail::Medium::Local,
+                around: dovetail::Around::Levels,
+                ..OWN
+            }),
+        ),
+        entry(
             "dovetail-local-watched",
             "dovetail-local with statistics, and spans that are not recorded, at the server",
             Box::new(Dovetail {
                 medium: dovetail::Medium::Local,
-                watched: true,
+                around: dovetail::Around::Observers,
                 ..OWN
             }),
         ),
@@ -194,8 +203,7 @@ const THRIFT: Dovetail = Dovetail {
     driver: Driver::Loops,
     polling: Polling::Adaptive,
     medium: dovetail::Medium::Tcp,
-    throttles: dovetail::Throttles::Nothing,
-    watched: false,
+    around: dovetail::Around::Nothing,
 };
 
 const OWN: Dovetail = Dovetail {

@@ -11,7 +11,7 @@ use crate::peer::call::{Call, HandlerFuture, Reply};
 use crate::peer::context::{CallInfo, Caller};
 use crate::peer::failures::{cancelled, panicked, too_late};
 use crate::peer::incoming::{Incoming, ReplyTo, Target};
-use crate::peer::intercept::{Admission, Admitted, Chain, Finish, Outcome, Preview, Step};
+use crate::peer::intercept::{Admission, Chain, Exit, Finish, Outcome, Preview};
 use crate::peer::objects::{self, ObjectMethod, Owned, no_object};
 use crate::peer::share::Over;
 use crate::peer::stop::stopped;
@@ -191,9 +191,13 @@ impl Dispatcher {
             Found::Object(_, method) => method.method,
         };
         let call = Call::new(call, method, caller, self.limits, buffer);
-        let chain = match &found {
-            Found::Service(route) => self.routes.around(route).cloned(),
+        let of_object = match &found {
+            Found::Service(_) => None,
             Found::Object(_, method) => self.routes.around_object(method),
+        };
+        let chain = match &found {
+            Found::Service(route) => self.routes.around(route),
+            Found::Object(..) => of_object.as_ref(),
         };
         let started = catch_unwind(AssertUnwindSafe(|| match chain {
             None => self.begin_on(pool, found, call, None),
@@ -310,24 +314,24 @@ impl Dispatcher {
     }
 
     /// Has interceptors decide about a call.
-    #[cold]
     fn intercepted<'a>(
         &'a self,
         pool: Pool<'a>,
         found: Found,
         call: Call,
-        chain: Arc<Chain>,
+        chain: &Arc<Chain>,
     ) -> Begun<'a> {
-        let service = found.descriptor();
-        match Admission::new(call, service, chain).proceed() {
-            Step::Done(Admitted::Call(call, finish)) => {
-                self.begin_on(pool, found, call, Some(finish))
-            }
-            Step::Done(Admitted::Reply(reply)) => {
+        let mut admission = Admission::new(call, found.descriptor(), chain.clone());
+        match admission.proceed(chain) {
+            Some(Ok((call, finish))) => self.begin_on(pool, found, call, Some(finish)),
+            Some(Err(reply)) => {
                 count(&self.counters.intercepted_calls);
                 Begun::answered(reply)
             }
-            Step::Wait(admission) => Begun::later(self.intercepted_later(pool, found, admission)),
+            None => {
+                let exit = admission.wait(chain.clone());
+                Begun::later(self.intercepted_later(pool, found, exit))
+            }
         }
     }
 
@@ -352,10 +356,15 @@ impl Dispatcher {
         handler.await
     }
 
-    async fn intercepted_later(&self, pool: Pool<'_>, found: Found, admission: Admission) -> Reply {
-        let (call, finish) = match admission.wait().await {
-            Admitted::Call(call, finish) => (call, finish),
-            Admitted::Reply(reply) => {
+    async fn intercepted_later(
+        &self,
+        pool: Pool<'_>,
+        found: Found,
+        exit: impl Future<Output = Exit>,
+    ) -> Reply {
+        let (call, finish) = match exit.await {
+            Ok(passed) => passed,
+            Err(reply) => {
                 count(&self.counters.intercepted_calls);
                 return reply;
             }

@@ -1,7 +1,10 @@
 //! Interceptors in the order in which they run, and the calls that they run around.
 
 use super::by_scope::{ByScope, reachable};
-use super::{CallEnd, CallHead, Decision, Direction, Outcome, ServerInterceptor, StreamItem};
+use super::outcome::Elapsed;
+use super::{
+    CallEnd, CallHead, Decision, Direction, Outcome, Response, ServerInterceptor, StreamItem,
+};
 use crate::method::{Method, ServiceDescriptor};
 use crate::peer::call::{Call, Reply};
 use crate::peer::context::CallInfo;
@@ -10,7 +13,7 @@ use crate::peer::incoming::ReplyTo;
 use crate::{Context, Status, clock, web};
 use dovetail_protocol::Execution;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -70,32 +73,44 @@ pub(crate) struct Observed {
     received: usize,
     items_received: AtomicU64,
     items_sent: AtomicU64,
-    end: OnceLock<ChainEnd>,
+    end: End,
 }
 
-/// An [`Outcome`] in two words: every call has room for one, and few are looked at.
-enum ChainEnd {
-    Returned,
-    Exception,
-    Failed(Box<Status>),
+/// The outcome of a call, once it has one.
+#[derive(Default)]
+struct End {
+    kind: AtomicU8,
+    failure: OnceLock<Status>,
 }
 
-impl From<Outcome> for ChainEnd {
-    fn from(outcome: Outcome) -> Self {
-        match outcome {
-            Outcome::Returned => ChainEnd::Returned,
-            Outcome::Exception => ChainEnd::Exception,
-            Outcome::Failed(status) => ChainEnd::Failed(Box::new(status)),
-        }
+impl End {
+    const RETURNED: u8 = 1;
+    const EXCEPTION: u8 = 2;
+    const FAILED: u8 = 3;
+
+    /// Keeps the first outcome.
+    fn set(&self, outcome: Outcome) {
+        let kind = match outcome {
+            Outcome::Returned => Self::RETURNED,
+            Outcome::Exception => Self::EXCEPTION,
+            // It is there before anybody is told of it.
+            Outcome::Failed(status) => match self.failure.set(status) {
+                Ok(()) => Self::FAILED,
+                Err(_) => return,
+            },
+        };
+        let kept = self
+            .kind
+            .compare_exchange(0, kind, Ordering::AcqRel, Ordering::Acquire);
+        // Another one came first.
+        let _ = kept;
     }
-}
 
-impl ChainEnd {
-    fn outcome(&self) -> Outcome {
-        match self {
-            ChainEnd::Returned => Outcome::Returned,
-            ChainEnd::Exception => Outcome::Exception,
-            ChainEnd::Failed(status) => Outcome::Failed((**status).clone()),
+    fn get(&self) -> Option<Outcome> {
+        match self.kind.load(Ordering::Acquire) {
+            Self::RETURNED => Some(Outcome::Returned),
+            Self::EXCEPTION => Some(Outcome::Exception),
+            _ => self.failure.get().cloned().map(Outcome::Failed),
         }
     }
 }
@@ -122,7 +137,7 @@ impl Observed {
     /// Keeps the end of the call; the first one counts.
     pub(crate) fn end(&self, outcome: impl FnOnce() -> Outcome) {
         if self.is_observed() {
-            self.end.get_or_init(|| outcome().into());
+            self.end.set(outcome());
         }
     }
 }
@@ -161,25 +176,12 @@ impl Context {
 pub(crate) struct Admission {
     /// Taken at the end.
     call: Option<Call>,
-    chain: Arc<Chain>,
     service: &'static ServiceDescriptor,
     passed: usize,
 }
 
-/// The end of the chain.
-pub(crate) enum Admitted {
-    /// The handler is to run.
-    Call(Call, Finish),
-    /// The call is answered.
-    Reply(Reply),
-}
-
-/// The next step.
-pub(crate) enum Step {
-    Done(Admitted),
-    /// The interceptor at which the call is decides later.
-    Wait(Admission),
-}
+/// The way of a call out of its interceptors: to its handler, or with an answer.
+pub(crate) type Exit = Result<(Call, Finish), Reply>;
 
 impl Admission {
     pub(crate) fn new(
@@ -187,69 +189,67 @@ impl Admission {
         service: &'static ServiceDescriptor,
         chain: Arc<Chain>,
     ) -> Self {
-        call.observe(chain.clone(), service);
+        call.observe(chain, service);
         Admission {
             call: Some(call),
-            chain,
             service,
             passed: 0,
         }
     }
 
-    /// Runs interceptors until one has to wait.
-    pub(crate) fn proceed(mut self) -> Step {
-        while let Some(interceptor) = self.chain.get(self.passed)
+    /// Runs interceptors. `None` where one has to wait.
+    pub(crate) fn proceed(&mut self, chain: &Chain) -> Option<Exit> {
+        while let Some(interceptor) = chain.get(self.passed)
             && let Some(call) = &mut self.call
         {
-            let decided = interceptor.before(&mut CallHead::new(call, self.service));
-            if let Ok(Decision::Wait) = decided {
-                return Step::Wait(self);
-            }
-            if let Some(reply) = self.apply(decided) {
-                return Step::Done(Admitted::Reply(reply));
+            match interceptor.before(&mut CallHead::new(call, self.service)) {
+                Ok(Decision::Proceed) => self.passed += 1,
+                Ok(Decision::Wait) => return None,
+                Ok(Decision::Respond(response)) => return Some(self.answer(Ok(response))),
+                Err(status) => return Some(self.answer(Err(status))),
             }
         }
-        Step::Done(self.end())
+        Some(self.end())
     }
 
-    /// Continues after the interceptor that has waited.
-    pub(crate) async fn wait(mut self) -> Admitted {
-        while let Some(interceptor) = self.chain.get(self.passed)
+    /// Continues at the interceptor that waits, until the call has left the chain.
+    pub(crate) async fn wait(mut self, chain: Arc<Chain>) -> Exit {
+        while let Some(interceptor) = chain.get(self.passed)
             && let Some(call) = &mut self.call
         {
             let mut head = CallHead::new(call, self.service);
-            let decided = interceptor.before_async(&mut head).await;
-            if let Some(reply) = self.apply(decided) {
-                return Admitted::Reply(reply);
+            match interceptor.before_async(&mut head).await {
+                Ok(Decision::Proceed | Decision::Wait) => self.passed += 1,
+                Ok(Decision::Respond(response)) => return self.answer(Ok(response)),
+                Err(status) => return self.answer(Err(status)),
             }
-            match self.proceed() {
-                Step::Wait(still) => self = still,
-                Step::Done(done) => return done,
+            if let Some(exit) = self.proceed(&chain) {
+                return exit;
             }
         }
         self.end()
     }
 
-    /// Follows a decision. Returns the answer if it ends the call.
-    fn apply(&mut self, decided: Result<Decision, Status>) -> Option<Reply> {
-        match decided {
-            Ok(Decision::Proceed | Decision::Wait) => {
-                self.passed += 1;
-                None
-            }
-            Ok(Decision::Respond(response)) => {
-                let (call, finish) = self.take()?;
-                let reply = response.reply(call);
-                finish.done(&reply);
-                Some(reply)
-            }
-            Err(status) => {
-                let (call, finish) = self.take()?;
-                let reply = call.answer(&status.with_execution(Execution::NotStarted));
-                finish.done(&reply);
-                Some(reply)
-            }
+    /// Answers the call, or refuses it.
+    #[cold]
+    fn answer(&mut self, decided: Result<Response, Status>) -> Exit {
+        let Some((call, finish)) = self.take() else {
+            return Err(Reply::new(Vec::new()));
+        };
+        let reply = match decided {
+            Ok(response) => response.reply(call),
+            Err(status) => call.answer(&status.with_execution(Execution::NotStarted)),
+        };
+        finish.done(&reply);
+        Err(reply)
+    }
+
+    fn end(&mut self) -> Exit {
+        if let Some(status) = self.call.as_mut().and_then(Call::take_refusal) {
+            return self.answer(Err(status));
         }
+        // It is there until the end.
+        self.take().ok_or_else(|| Reply::new(Vec::new()))
     }
 
     fn take(&mut self) -> Option<(Call, Finish)> {
@@ -264,18 +264,6 @@ impl Admission {
             sent: 0,
         };
         Some((call, finish))
-    }
-
-    fn end(mut self) -> Admitted {
-        let refusal = self.call.as_mut().and_then(Call::take_refusal);
-        if let Some(reply) = refusal.and_then(|status| self.apply(Err(status))) {
-            return Admitted::Reply(reply);
-        }
-        match self.take() {
-            Some((call, finish)) => Admitted::Call(call, finish),
-            // It is there until the end.
-            None => Admitted::Reply(Reply::new(Vec::new())),
-        }
     }
 }
 
@@ -326,20 +314,18 @@ impl Drop for Finish {
         let Some(chain) = &observed.chain else {
             return;
         };
-        let started = observed.started.unwrap_or_else(clock::now);
-        let outcome = observed.end.get_or_init(|| left(call).into()).outcome();
+        let outcome = observed.end.get().unwrap_or_else(|| left(call));
         let end = CallEnd {
             outcome: &outcome,
-            elapsed: clock::now().saturating_duration_since(started),
+            elapsed: &Elapsed::since(observed.started),
             received: observed.received,
             sent: self.sent,
             items_received: observed.items_received.load(Ordering::Relaxed),
             items_sent: observed.items_sent.load(Ordering::Relaxed),
         };
-        for interceptor in chain.iter().take(self.passed).rev() {
-            // A panic here would leave the others without their end.
-            let after = || interceptor.after(&self.context, &end);
-            let _ = catch_unwind(AssertUnwindSafe(after));
-        }
+        let mut passed = chain.iter().take(self.passed).rev();
+        let mut after = || passed.by_ref().for_each(|i| i.after(&self.context, &end));
+        // A panic does not leave the others without their end.
+        while catch_unwind(AssertUnwindSafe(&mut after)).is_err() {}
     }
 }

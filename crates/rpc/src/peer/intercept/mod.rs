@@ -9,7 +9,7 @@ mod preview;
 mod scope;
 
 pub(crate) use by_scope::{ByMethod, ByScope};
-pub(crate) use chain::{Admission, Admitted, Chain, Finish, Interceptors, Observed, Step};
+pub(crate) use chain::{Admission, Chain, Exit, Finish, Interceptors, Observed};
 pub(crate) use client::{Around, Callee, ClientInterceptors, Intercepted};
 pub use client::{ClientCall, ClientInterceptor};
 pub use head::CallHead;

@@ -1,5 +1,6 @@
-use crate::{Code, Status};
-use std::time::Duration;
+use crate::{Code, Status, clock};
+use std::cell::OnceCell;
+use std::time::{Duration, Instant};
 
 /// How a call has ended.
 #[derive(Clone, Debug)]
@@ -36,12 +37,36 @@ impl Outcome {
     }
 }
 
+/// The time that a call has taken. The clock is read for the first interceptor that asks.
+#[derive(Debug)]
+pub(super) struct Elapsed {
+    started: Option<Instant>,
+    taken: OnceCell<Duration>,
+}
+
+impl Elapsed {
+    pub(super) fn since(started: Option<Instant>) -> Self {
+        Elapsed {
+            started,
+            taken: OnceCell::new(),
+        }
+    }
+
+    fn get(&self) -> Duration {
+        let taken = || {
+            self.started
+                .map(|at| clock::now().saturating_duration_since(at))
+        };
+        *self.taken.get_or_init(|| taken().unwrap_or_default())
+    }
+}
+
 /// The end of a call, as [`ServerInterceptor::after`](crate::intercept::ServerInterceptor::after)
 /// sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct CallEnd<'a> {
     pub(super) outcome: &'a Outcome,
-    pub(super) elapsed: Duration,
+    pub(super) elapsed: &'a Elapsed,
     pub(super) received: usize,
     pub(super) sent: usize,
     pub(super) items_received: u64,
@@ -56,7 +81,7 @@ impl CallEnd<'_> {
 
     /// Returns the time from the first interceptor to the end of the call.
     pub fn elapsed(&self) -> Duration {
-        self.elapsed
+        self.elapsed.get()
     }
 
     /// Returns the size of the encoded parameters in bytes, decompressed.
