@@ -51,12 +51,7 @@ impl Administration {
         target.headers = self.headers.pairs()?;
         let wire = target.wire(self.wire.unwrap_or(Wire::Dovetail))?;
         self.headers.check(wire)?;
-        let way = Way {
-            target,
-            wire,
-            service: Some(SERVICE.to_owned()),
-            timeout: self.timeout,
-        };
+        let way = Way::new(target, wire, Some(SERVICE.to_owned()), self.timeout);
         let channel = way.channel();
         let channel = channel.map_err(|status| Failure::new(Exit::Call, status))?;
         Ok(channel.with_timeout(Duration::MAX))
@@ -74,12 +69,7 @@ impl Administration {
             let hint = "is this the address of `Server::admin`, and not that of the server's own services?";
             failure.help(hint)
         })?;
-        let way = Way {
-            target,
-            wire,
-            service: Some(SERVICE.to_owned()),
-            timeout: self.timeout,
-        };
+        let way = Way::new(target, wire, Some(SERVICE.to_owned()), self.timeout);
         Ok(Server {
             contract,
             service,

@@ -5,6 +5,7 @@ use crate::failure::Result;
 use crate::link::{Cost, Counting};
 use crate::remote::{block_on, full_name};
 use dovetail::method::Method;
+use dovetail::server::ResponseHeaders;
 use dovetail::{Code, Status, Wire, blocking};
 use dovetail_dynamic::{Contract, Params, Reply, ReplySlot, Struct};
 use dovetail_schema as schema;
@@ -18,6 +19,8 @@ pub(crate) struct Way {
     /// Named where the wire says which service is called.
     pub(crate) service: Option<String>,
     pub(crate) timeout: Duration,
+    /// A place for the headers and trailers of answers, which gRPC, gRPC-Web and Connect have.
+    pub(crate) said: Option<ResponseHeaders>,
 }
 
 /// A connection for calls, which counts its bytes where it can.
@@ -99,6 +102,21 @@ impl Naming {
 }
 
 impl Way {
+    pub(crate) fn new(
+        target: Target,
+        wire: Wire,
+        service: Option<String>,
+        timeout: Duration,
+    ) -> Self {
+        Way {
+            target,
+            wire,
+            service,
+            timeout,
+            said: None,
+        }
+    }
+
     /// Opens an async channel to the service.
     pub(crate) fn channel(&self) -> std::result::Result<dovetail::Channel, Status> {
         let mut builder = self
@@ -113,7 +131,11 @@ impl Way {
         if let Some(service) = &self.service {
             builder = builder.service(service);
         }
-        Ok(builder.build())
+        let channel = builder.build();
+        Ok(match &self.said {
+            Some(said) => channel.with_response_headers(said),
+            None => channel,
+        })
     }
 }
 

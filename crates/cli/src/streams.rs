@@ -340,12 +340,12 @@ mod tests {
     }
 
     fn way(wire: Wire, address: &dovetail::Address) -> Way {
-        Way {
-            target: address.to_string().parse().unwrap(),
+        Way::new(
+            address.to_string().parse().unwrap(),
             wire,
-            service: Some("flow.Flow".to_owned()),
-            timeout: Duration::from_secs(30),
-        }
+            Some("flow.Flow".to_owned()),
+            Duration::from_secs(30),
+        )
     }
 
     #[test]

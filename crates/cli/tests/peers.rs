@@ -152,6 +152,10 @@ fn a_stock_grpc_server_is_called_without_a_file() {
         ],
         "{\n  \"text\": \"626c7565\"\n}",
     );
+    let shown = printed(dovetail().args(["call", at, "Calls.Header", r#"{"text":"hue"}"#, "-v"]));
+    for line in ["< header asked: hue", "< trailer asked-bin: aHVl"] {
+        assert!(shown.lines().any(|shown| shown == line), "{shown}");
+    }
     let wanted = r#"{"code": 5, "message": "nobody"}"#;
     check(
         &["call", at, "Calls.Fail", wanted],

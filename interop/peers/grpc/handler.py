@@ -61,6 +61,8 @@ class Calls(CallsServicer):
         context.abort(CODES[request.code], request.message)
 
     def Header(self, request, context):
+        context.send_initial_metadata((("asked", request.text),))
+        context.set_trailing_metadata((("asked-bin", request.text.encode()),))
         for name, value in context.invocation_metadata():
             if name == request.text:
                 value = value if isinstance(value, bytes) else value.encode()

@@ -12,11 +12,13 @@ use crate::tables::{forever, table};
 use crate::tls::ClientOptions;
 use crate::values::{arguments, arguments_in_text, duration};
 use clap::{Args, ValueEnum};
+use dovetail::server::ResponseHeaders;
 use dovetail::status::{Execution, Origin};
 use dovetail::{Code, Status, Wire};
 use dovetail_dynamic::{
     Contract, Reply, Struct, UnknownText, Value, closest, to_json, to_text, type_name_in,
 };
+use dovetail_protocol::metadata::encode_value;
 use dovetail_schema::{Method, Schema, ServiceId, Type};
 use serde_json::{Value as Json, json};
 use std::io::Read as _;
@@ -78,7 +80,7 @@ pub(crate) struct Call {
     /// The server has several services on this port: say which one is called
     #[arg(short, long)]
     multiplexed: bool,
-    /// Show what is sent, bytes and times
+    /// Show bytes, times, and the headers and trailers of the answer
     #[arg(short, long)]
     verbose: bool,
     #[command(flatten)]
@@ -116,21 +118,24 @@ impl Call {
             described: self.idl.is_none(),
             multiplexed: self.multiplexed,
         };
-        let way = Way {
-            target: target.clone(),
+        let mut way = Way::new(
+            target.clone(),
             wire,
-            service: naming.of(wire, table.descriptor.package, table.descriptor.name),
-            timeout: self.timeout,
-        };
+            naming.of(wire, table.descriptor.package, table.descriptor.name),
+            self.timeout,
+        );
+        way.said = self.verbose.then(ResponseHeaders::default);
         if let Some(streamed) = Streamed::new(contract, method, row) {
             return self.streamed(contract, method, &streamed, &way, &values);
         }
+        let said = way.said.clone();
         let caller = Caller::new(way, &cost);
         let start = Instant::now();
         let answer = caller.call(contract, method, row, &values)?;
         if self.verbose {
             report(&target, wire, method, &cost, start.elapsed());
         }
+        report_headers(said.as_ref());
         match answer {
             Ok(reply) => show(contract, method, reply, self.format),
             Err(status) => Err(self.explain(contract, &status, wire)),
@@ -156,7 +161,9 @@ impl Call {
         }
         let channel = way.channel();
         let channel = channel.map_err(|status| self.explain(contract, &status, way.wire))?;
-        match streamed.call(&channel, values)? {
+        let end = streamed.call(&channel, values)?;
+        report_headers(way.said.as_ref());
+        match end {
             // It stands before the items.
             End::Reply(Reply::Result(_)) if method.server_stream.is_some() => Ok(()),
             End::Reply(reply) => show(contract, method, Some(reply), self.format),
@@ -374,6 +381,21 @@ fn report(target: &Target, wire: Wire, method: &Method, cost: &Cost, took: Durat
             us(connecting)
         )),
         None => faint(format!("< no connection after {:.0} µs", us(took))),
+    }
+}
+
+/// Prints the headers and trailers of an answer. Bytes are in base64, as they travel.
+fn report_headers(said: Option<&ResponseHeaders>) {
+    let Some(said) = said else { return };
+    let paint = Stream::Stderr.paint();
+    for (kind, headers) in [("header", said.headers()), ("trailer", said.trailers())] {
+        for (name, value) in headers.iter() {
+            let value = match encode_value(name, value) {
+                Ok((_, value)) => value,
+                Err(_) => String::from_utf8_lossy(value).into_owned(),
+            };
+            tell(&paint.text(Style::Faint, &format!("< {kind} {name}: {value}")));
+        }
     }
 }
 

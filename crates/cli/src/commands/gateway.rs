@@ -105,11 +105,11 @@ impl Gateway {
             described: self.file.is_none(),
             multiplexed: self.multiplexed,
         };
-        Way {
-            target: target.clone(),
+        Way::new(
+            target.clone(),
             wire,
-            service: naming.of(wire, &schema[service.package].name, &service.name),
-            timeout: self.timeout,
-        }
+            naming.of(wire, &schema[service.package].name, &service.name),
+            self.timeout,
+        )
     }
 }

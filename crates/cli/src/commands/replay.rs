@@ -144,12 +144,12 @@ impl Replay {
                 continue;
             }
             let service = &schema[called.service];
-            let way = Way {
-                target: target.clone(),
+            let way = Way::new(
+                target.clone(),
                 wire,
-                service: naming.of(wire, &schema[service.package].name, &service.name),
-                timeout: self.timeout,
-            };
+                naming.of(wire, &schema[service.package].name, &service.name),
+                self.timeout,
+            );
             let channel = way.channel();
             let channel = channel.map_err(|status| Failure::new(Exit::Call, status))?;
             channels.insert(name.clone(), channel);
