@@ -36,6 +36,8 @@ mod observer;
 mod peer;
 mod random;
 pub mod reflection;
+#[cfg(feature = "serde")]
+pub mod serde;
 pub mod server;
 pub mod sessions;
 pub mod statistics;

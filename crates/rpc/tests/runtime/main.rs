@@ -110,6 +110,8 @@ mod reflection;
 mod registries;
 #[cfg(feature = "grpc")]
 mod restarts;
+#[cfg(all(feature = "macros", feature = "serde"))]
+mod serde_values;
 #[cfg(all(
     feature = "grpc",
     feature = "macros",
