@@ -49,6 +49,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     certificate::make(&here.join("../../target/shop"))?;
 
     let config = Config::load(file)?.interceptor("access-log", AccessLog);
+    config.install_log()?;
     let admin = Admin::new();
     let shop = Shop::default();
     let carts = config.sessions("carts", Sessions::builder(|_| Ok(Basket::default())))?;

@@ -16,6 +16,9 @@ mod contract {
     dovetail::include_contract!("shop");
 }
 
+/// The log of a shop that a test started.
+const LOG: &str = "level = \"warn\"\nformat = \"json\"\nfile = \"events.log\"";
+
 /// A running shop, on ports of its own.
 struct Shop {
     program: Child,
@@ -39,6 +42,7 @@ impl Shop {
             .replace("127.0.0.1:9443", "127.0.0.1:0")
             .replace("127.0.0.1:9444", "127.0.0.1:0")
             .replace("../../target/shop/carts", "carts")
+            .replace("level = \"info\"", LOG)
             .replace("unix:../../target/shop/shop.sock", "unix:shop.sock")
             .replace("../../target/shop", &target.display().to_string());
         fs::write(folder.path().join("shop.toml"), config).unwrap();
@@ -92,6 +96,14 @@ fn place(client: &OrdersBlockingClient) -> Result<String, Code> {
     }
 }
 
+fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < Duration::from_secs(20), "not yet: {what}");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
 #[test]
 fn callers_may_do_what_their_roles_grant() {
     let shop = Shop::start();
@@ -109,11 +121,7 @@ fn callers_may_do_what_their_roles_grant() {
     let file = shop.folder.path().join("tokens");
     let tokens = fs::read_to_string(&file).unwrap();
     fs::write(&file, tokens.replace("reader", "clerk")).unwrap();
-    let start = Instant::now();
-    while place(&bob) != Ok("bob".to_owned()) {
-        assert!(start.elapsed() < Duration::from_secs(20), "Bob is no clerk");
-        thread::sleep(Duration::from_millis(50));
-    }
+    wait_until("Bob is a clerk", || place(&bob) == Ok("bob".to_owned()));
     assert_eq!(orders.next().unwrap().unwrap().customer, "bob");
 }
 
@@ -127,13 +135,35 @@ fn an_administrator_ends_it() {
     let admin = blocking::Channel::connect(&shop.admin).unwrap();
     let admin = admin.with_service("dovetail.admin.v1.Admin");
     admin.call_by_name::<()>("drain", (1_i32,)).unwrap();
-    let start = Instant::now();
-    let ended = loop {
-        if let Some(ended) = shop.program.try_wait().unwrap() {
-            break ended;
-        }
-        assert!(start.elapsed() < Duration::from_secs(20), "it goes on");
-        thread::sleep(Duration::from_millis(50));
+    let mut ended = None;
+    wait_until("it has ended", || {
+        ended = shop.program.try_wait().unwrap();
+        ended.is_some()
+    });
+    assert!(ended.unwrap().success());
+}
+
+#[test]
+fn its_log_follows_the_configuration() {
+    let shop = Shop::start();
+    let [file, log] = ["shop.toml", "events.log"].map(|name| shop.folder.path().join(name));
+    let events = || fs::read_to_string(&log).unwrap();
+    let change = |from: &str, to: &str| {
+        let config = fs::read_to_string(&file).unwrap();
+        assert!(config.contains(from), "{config}");
+        fs::write(&file, config.replace(from, to)).unwrap();
     };
-    assert!(ended.success(), "{ended}");
+    assert_eq!(events(), "");
+    change("level = \"warn\"", "level = \"info\"");
+    wait_until("a level was changed", || events().contains("log.level"));
+    let event = events();
+    assert!(
+        event.starts_with('{') && event.contains("\"INFO\""),
+        "{event}"
+    );
+    // An error leaves the level as it is, and is an event itself.
+    change("level = \"info\"", "level = \"inof\"");
+    wait_until("an error was told", || {
+        events().contains("`inof` has no level")
+    });
 }

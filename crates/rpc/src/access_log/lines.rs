@@ -86,14 +86,14 @@ fn write(waiting: &Receiver<String>, writer: Box<dyn Write + Send>, left_out: &A
 }
 
 /// A file that is opened again when another one has its name.
-pub(super) struct Rotating {
+pub(crate) struct Rotating {
     path: PathBuf,
     file: File,
     looked: Instant,
 }
 
 impl Rotating {
-    pub(super) fn open(path: &Path) -> io::Result<Self> {
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
         Ok(Rotating {
             path: path.to_owned(),
             file: append(path)?,

@@ -3,6 +3,9 @@
 mod line;
 mod lines;
 
+#[cfg(feature = "config")]
+pub(crate) use lines::Rotating;
+
 use crate::peer::intercept::{CallEnd, CallHead, Decision, Outcome, ServerInterceptor};
 use crate::{Context, Status};
 use line::Entry;

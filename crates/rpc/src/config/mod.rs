@@ -6,6 +6,7 @@ mod document;
 mod keys;
 mod limits;
 mod live;
+mod log;
 mod page;
 mod parts;
 mod quotas;
@@ -37,6 +38,7 @@ use dovetail_protocol::dovetail::Compression;
 use dovetail_protocol::http::Cors;
 use keys::{Reader, Section};
 use live::Live;
+use log::LogHandle;
 use parts::{Maker, Parts};
 use quotas::QuotaSettings;
 use sessions::SessionSettings;
@@ -85,6 +87,8 @@ struct ConfigState {
     read: Arc<Read>,
     interceptors: BTreeMap<String, Arc<dyn ServerInterceptor>>,
     running: Running,
+    /// The log that was installed.
+    log: Option<LogHandle>,
 }
 
 /// The parts of the server that a reload replaces.
@@ -149,8 +153,9 @@ impl Read {
     }
 
     fn root(&mut self, reader: &mut Reader<'_>, root: &DeTable<'_>) {
-        const TABLES: [&str; 9] = [
+        const TABLES: [&str; 10] = [
             "server",
+            "log",
             "access-log",
             "admin",
             "authentication",
@@ -295,6 +300,7 @@ impl Config {
                 read: Arc::new(read),
                 interceptors: BTreeMap::new(),
                 running: Running::default(),
+                log: None,
             }),
         })))
     }
@@ -332,7 +338,11 @@ impl Config {
         let mut state = self.lock();
         let mut reloaded = Reloaded::default();
         for (path, is_live) in changed(&state.read, &read) {
-            match is_live && state.running.replaces(&parts, &path) {
+            let is_replaced = match path.starts_with("log.") {
+                true => state.log.is_some(),
+                false => state.running.replaces(&parts, &path),
+            };
+            match is_live && is_replaced {
                 true => reloaded.changed.push(path),
                 false => reloaded.restart.push(path),
             }
@@ -341,6 +351,10 @@ impl Config {
             .running
             .replace(parts)
             .map_err(|(path, why)| self.error(&read, path, why))?;
+        if let Some(log) = &state.log {
+            // The subscriber is there as long as the process.
+            let _ = log.reload(read.settings.log.levels());
+        }
         state.read = Arc::new(read);
         Ok(reloaded)
     }

@@ -1,6 +1,7 @@
 //! The tables of a server.
 
 use super::keys::{Key, Section, Set};
+use super::log::LogSettings;
 use super::registration::Registered;
 use crate::Address;
 use crate::server::ServerLimits;
@@ -25,6 +26,7 @@ pub(super) struct Settings {
     pub(super) interceptors: Vec<String>,
     pub(super) plaintext: bool,
     pub(super) access_log: Option<Logged>,
+    pub(super) log: LogSettings,
     pub(super) registration: Option<Registered>,
     pub(super) origins: Option<Vec<String>>,
     pub(super) certificate: Option<PathBuf>,
@@ -261,6 +263,7 @@ pub(super) const SECTIONS: &[Section<Settings>] = &[
         ],
     },
     super::limits::SECTION,
+    super::log::SECTION,
     Section {
         path: "access-log",
         doc: "A line for each call, in a file.",
