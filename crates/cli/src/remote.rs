@@ -47,7 +47,8 @@ impl Known {
 }
 
 /// The contract of a file, or without one that of the server, which is asked over this wire, or
-/// else over Dovetail's own, and then gRPC.
+/// else over Dovetail's own, and then gRPC. Where a server has Dovetail's reflection, the contract
+/// is the same over every wire.
 pub(crate) fn contract(
     file: Option<&Path>,
     includes: &Includes,
@@ -57,7 +58,7 @@ pub(crate) fn contract(
 ) -> Result<Known> {
     match file {
         Some(file) => Known::of_file(file, includes),
-        None => ask(target, wire, timeout),
+        None => asked(target, wire, timeout, true),
     }
 }
 
@@ -71,8 +72,14 @@ const QUESTIONS: [&str; 3] = [
     "grpc.reflection.v1alpha.ServerReflection",
 ];
 
-/// Asks a server for its contracts, and notes the methods that cannot be called.
+/// Asks a server for its contracts, as clients over this wire see them, and notes the methods that
+/// cannot be called.
 pub(crate) fn ask(target: &Target, wire: Option<Wire>, timeout: Duration) -> Result<Known> {
+    asked(target, wire, timeout, false)
+}
+
+/// Does so; `own_first` asks for Dovetail's reflection over gRPC, too.
+fn asked(target: &Target, wire: Option<Wire>, timeout: Duration, own_first: bool) -> Result<Known> {
     let wires = match wire {
         Some(ref wire) => std::slice::from_ref(wire),
         None => &[Wire::Dovetail, Wire::Grpc],
@@ -97,7 +104,7 @@ pub(crate) fn ask(target: &Target, wire: Option<Wire>, timeout: Duration) -> Res
             Some(_) => timeout,
             None => timeout.min(PROBE),
         };
-        match block_on(ask_over(target, *tried, limit))? {
+        match block_on(ask_over(target, *tried, limit, own_first))? {
             Ok(known) => {
                 known.tell_omitted();
                 return Ok(known);
@@ -155,6 +162,7 @@ async fn ask_over(
     target: &Target,
     wire: Wire,
     limit: Duration,
+    own_first: bool,
 ) -> std::result::Result<Known, Unknown> {
     let builder = target.channel()?;
     let channel = builder
@@ -163,12 +171,13 @@ async fn ask_over(
         .timeout(limit)
         .build()
         .with_timeout(limit);
-    match wire {
-        Wire::Grpc => by_descriptors(&channel).await,
-        _ => {
-            let services = describe_services(&channel).await?;
-            Ok(by_descriptions(services, wire))
-        }
+    if wire == Wire::Grpc && !own_first {
+        return by_descriptors(&channel).await;
+    }
+    match describe_services(&channel).await {
+        Ok(services) => Ok(by_descriptions(services, wire)),
+        Err(_) if wire == Wire::Grpc => by_descriptors(&channel).await,
+        Err(status) => Err(status.into()),
     }
 }
 

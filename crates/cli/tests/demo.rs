@@ -118,21 +118,38 @@ fn every_wire_works_by_every_way() {
     assert!(table.contains("shared memory"), "{table}");
 }
 
-/// gRPC's descriptors declare no exceptions: what the demo throws is a detail there.
+/// The demo's own reflection declares the exception over gRPC, too. A `.proto` file declares none:
+/// there it is a detail of a status.
 #[test]
-fn details_of_a_status_are_shown() {
+fn exceptions_are_shown_over_grpc() {
     let demo = Running::start(&["demo", "--port", "0"], "Ctrl-C");
     let (_, rest) = demo.text.split_once("tcp://").expect("an address");
     let (address, _) = rest.split_once(',').expect("its end");
     let walnut = r#"{"order": {"boards": [{"length": 900, "width": 300, "wood": "WALNUT"}]}}"#;
-    let words = ["call", address, "Workshop.quote", walnut, "--wire", "grpc"];
-    let output = command(env!("CARGO_BIN_EXE_dovetail")).args(words).output();
-    let output = output.expect("the command");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(4), "{said}");
-    let (_, detail) = said.split_once("detail: {").expect("a detail");
-    assert!(detail.contains("demo.OutOfStock"), "{said}");
-    assert!(detail.contains("no walnut before spring"), "{said}");
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../interop/contract/demo.proto"
+    );
+    let by_file = ["--idl", file];
+    let rows: [(&[&str], i32, &[&str]); 2] = [
+        (&[], 3, &["\"OutOfStock\": {"]),
+        (&by_file, 4, &["detail: {", "demo.OutOfStock"]),
+    ];
+    for (more, code, expected) in rows {
+        let words = ["call", address, "Workshop.quote", walnut, "--wire", "grpc"];
+        let mut command = command(env!("CARGO_BIN_EXE_dovetail"));
+        let output = command
+            .args(words)
+            .args(more)
+            .output()
+            .expect("the command");
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8_lossy(&text);
+        assert_eq!(output.status.code(), Some(code), "{text}");
+        for expected in expected.iter().chain(&["no walnut before spring"]) {
+            assert!(text.contains(expected), "{text}");
+        }
+    }
 }
 
 #[test]
