@@ -25,7 +25,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Measure all systems and write the report.
-    Suite(suite::Options),
+    Suite(Box<suite::Options>),
     /// Run clients and servers in a simulation, and write plots of how the policies of channels
     /// behave.
     Simulate(simulation::Options),

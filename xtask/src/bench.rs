@@ -20,7 +20,7 @@ use std::process::{Command, Stdio};
 /// The options of `cargo xtask bench`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// A cut of less than three minutes; the default.
+    /// A cut of ten minutes; the default.
     #[arg(long, conflicts_with = "full")]
     quick: bool,
     /// Every case.
@@ -41,6 +41,9 @@ pub(crate) struct Options {
     /// Judge the ratios of a file such as bench/ratios.toml; fails if one falls short.
     #[arg(long)]
     assert: Option<PathBuf>,
+    /// Write the tables and sentences about this run into docs/benchmarks.md, and its plot.
+    #[arg(long, conflicts_with_all = ["only", "profile", "overload", "picks", "against"])]
+    publish: bool,
     /// Measure a load that changes over time, instead of the cases: ramp, burst, mixed, fan-out;
     /// can be repeated.
     #[arg(long)]
@@ -192,6 +195,11 @@ impl Options {
         }
         for profile in &self.profile {
             suite.args(["--profile", profile]);
+        }
+        if self.publish {
+            let [page, claims] =
+                ["docs/benchmarks.md", "bench/ratios.toml"].map(|path| stage::root().join(path));
+            suite.arg("--publish").arg(page).arg("--claims").arg(claims);
         }
         let files = [("--compare", &self.compare), ("--assert", &self.assert)];
         for (option, file) in files {

@@ -3,6 +3,7 @@
 use super::process::{Deadline, Talking};
 use super::remote::Remote;
 use super::{Result, report::Missing};
+use dovetail::types::Timestamp;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +15,9 @@ use std::time::{Duration, Instant};
 /// Returns the facts about it.
 pub(crate) fn facts() -> BTreeMap<String, String> {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let now = Timestamp::now().to_string();
     let facts = [
+        ("date", now.chars().take("2026-11-30".len()).collect()),
         ("cpu", field("/proc/cpuinfo", "model name")),
         ("cores", cores.to_string()),
         ("memory", field("/proc/meminfo", "MemTotal")),

@@ -1,6 +1,7 @@
 //! The coordinator: measures, or reads what was measured before, judges, and reports.
 
 pub(crate) mod against;
+mod claims;
 mod compare;
 mod counts;
 pub(crate) mod host;
@@ -55,7 +56,7 @@ pub(crate) struct Options {
     /// each load.
     #[arg(long, value_name = "SECONDS", conflicts_with_all = ["profile", "full", "from"])]
     overload: Option<f64>,
-    /// All cases; otherwise a cut of less than three minutes.
+    /// All cases; otherwise a cut of ten minutes.
     #[arg(long)]
     full: bool,
     /// Only systems and workloads for which `WORKLOAD CASE SYSTEM` matches this.
@@ -80,6 +81,13 @@ pub(crate) struct Options {
     /// Judge the ratios of this file, as bench/ratios.toml; exit code 1 if one falls short.
     #[arg(long, value_name = "RATIOS")]
     assert: Option<PathBuf>,
+    /// Write tables and sentences about this run into a page, between its marks, and a plot beside
+    /// it.
+    #[arg(long, value_name = "PAGE", requires = "claims")]
+    publish: Option<PathBuf>,
+    /// The file that has those sentences, as bench/ratios.toml.
+    #[arg(long, value_name = "RATIOS", requires = "publish")]
+    claims: Option<PathBuf>,
 }
 
 pub(crate) fn run(options: &Options) -> ExitCode {
@@ -100,7 +108,8 @@ fn work(options: &Options) -> Result<bool> {
     }
     // A report that cannot be read is an error before the long part.
     let old = options.compare.as_deref().map(Report::read).transpose()?;
-    let targets = options.assert.as_deref().map(Targets::read).transpose()?;
+    let targets = options.assert.as_deref().or(options.claims.as_deref());
+    let targets = targets.map(Targets::read).transpose()?;
     let mut report = match &options.from {
         Some(file) => Report::read(file)?,
         None => measure::measure(options)?,
@@ -108,9 +117,12 @@ fn work(options: &Options) -> Result<bool> {
     if let Some((old, file)) = old.zip(options.compare.as_ref()) {
         report.compare(file, &old);
     }
-    if let Some(targets) = targets {
-        report.judge(&targets);
+    if let Some(targets) = &targets {
+        report.judge(targets);
     }
     println!("{}", report.write(&options.out)?);
-    Ok(report.is_good())
+    if let Some((page, targets)) = options.publish.as_ref().zip(targets) {
+        report::publish(page, &report, &targets)?;
+    }
+    Ok(options.assert.is_none() || report.is_good())
 }

@@ -1,6 +1,7 @@
 //! Targets: what a system must reach beside others of the same run.
 
 use super::Result;
+use super::claims::Claim;
 use super::report::{Metric, Row};
 use regex::Regex;
 use serde::{Deserialize, Serialize};
@@ -17,6 +18,12 @@ pub(crate) struct Targets {
     #[serde(default)]
     groups: BTreeMap<String, Vec<String>>,
     target: Vec<Target>,
+    /// The sentences of the page about a run.
+    #[serde(default)]
+    claim: Vec<Claim>,
+    /// The cases of the plot that the page has, by their titles.
+    #[serde(default)]
+    plot: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -123,21 +130,52 @@ impl Targets {
         Targets::parse(&text).map_err(|e| format!("{}: {e}", file.display()).into())
     }
 
-    fn parse(text: &str) -> Result<Self> {
+    pub(super) fn parse(text: &str) -> Result<Self> {
         let targets: Targets = toml::from_str(text)?;
         for target in &targets.target {
-            targets.over(target)?;
+            targets.patterns(&target.over)?;
         }
         Ok(targets)
     }
 
     /// For each kind of system that must be there its pattern, and what finds whole names by it.
-    fn over<'a>(&'a self, target: &'a Target) -> Result<Vec<(&'a str, Regex)>> {
-        let single = std::slice::from_ref(&target.over);
-        let patterns = self.groups.get(&target.over).map_or(single, Vec::as_slice);
-        let whole =
-            |pattern: &'a String| Ok((pattern.as_str(), Regex::new(&format!("^(?:{pattern})$"))?));
-        patterns.iter().map(whole).collect()
+    fn patterns<'a>(&'a self, over: &'a str) -> Result<Vec<(&'a str, Regex)>> {
+        let group = self.groups.get(over);
+        let patterns = match group {
+            Some(group) => group.iter().map(String::as_str).collect(),
+            None => vec![over],
+        };
+        let whole = |pattern: &'a str| Ok((pattern, Regex::new(&format!("^(?:{pattern})$"))?));
+        patterns.into_iter().map(whole).collect()
+    }
+
+    /// Returns the best row of a group, or of the systems that match a regular expression. An error
+    /// where a kind of system has none.
+    pub(super) fn best<'r>(&self, over: &str, metric: Metric, rows: &[&'r Row]) -> Result<&'r Row> {
+        let mut rivals: Vec<&Row> = Vec::new();
+        for (name, pattern) in self.patterns(over)? {
+            let before = rivals.len();
+            let found = rows.iter().copied();
+            rivals.extend(found.filter(|row| pattern.is_match(row.plain_system())));
+            if rivals.len() == before {
+                return Err(format!("no row of {name}").into());
+            }
+        }
+        let best = rivals.into_iter();
+        let best = best.max_by(|a, b| metric.speed(a).total_cmp(&metric.speed(b)));
+        Ok(best.ok_or("an empty group")?)
+    }
+
+    /// Returns the sentences about a run. An error where a row is missing that one needs.
+    pub(super) fn claims(&self, rows: &[Row]) -> Result<Vec<String>> {
+        self.claim
+            .iter()
+            .map(|claim| claim.render(self, rows))
+            .collect()
+    }
+
+    pub(super) fn plotted(&self) -> &[String] {
+        &self.plot
     }
 
     /// Every ratio, in the order of the file.
@@ -182,26 +220,9 @@ impl Targets {
     ) -> Result<Outcome> {
         let row = ours.iter().find(|row| row.plain_system() == system);
         let row = row.ok_or_else(|| format!("no row of {system}"))?;
-        let mut rivals: Vec<&Row> = Vec::new();
-        for (name, pattern) in self.over(target)? {
-            let found = theirs
-                .iter()
-                .copied()
-                .filter(|row| pattern.is_match(row.plain_system()));
-            let before = rivals.len();
-            rivals.extend(found);
-            if rivals.len() == before {
-                return Err(format!("no row of {name}").into());
-            }
-        }
-        let (figure, speed) = (
-            |row: &Row| target.metric.of(row),
-            |row: &Row| target.metric.speed(row),
-        );
-        let best = rivals.iter().max_by(|a, b| speed(a).total_cmp(&speed(b)));
-        let best = best.ok_or("an empty group")?;
+        let best = self.best(&target.over, target.metric, theirs)?;
         Ok(Outcome::Measured {
-            ratio: figure(row) / figure(best),
+            ratio: target.metric.of(row) / target.metric.of(best),
             over: best.system.clone(),
             noisy: row.noisy || best.noisy,
         })
@@ -352,6 +373,11 @@ mod tests {
             let (name, case) = (&ratio.name, &ratio.case);
             let is_held = matches!(ratio.outcome, Outcome::Measured { .. });
             assert!(is_held, "{name}: {case}: {:?}", ratio.outcome);
+        }
+        let claims = targets.claims(&rows);
+        assert!(claims.is_ok(), "{claims:?}");
+        for title in targets.plotted() {
+            assert!(rows.iter().any(|row| row.title() == *title), "{title}");
         }
     }
 }

@@ -37,11 +37,16 @@ pub(super) fn brief(report: &Report) -> String {
 }
 
 fn render_table(table: &Table) -> String {
-    let mut text = format!("\n## {}\n\n", table.title);
-    if !table.note.is_empty() {
-        // Writing to a string cannot fail, here and below.
-        let _ = writeln!(text, "{}\n", table.note);
-    }
+    let note = match table.note.as_str() {
+        "" => String::new(),
+        note => format!("{note}\n\n"),
+    };
+    format!("\n## {}\n\n{note}{}", table.title, grid(table))
+}
+
+/// The columns and lines of a table.
+pub(super) fn grid(table: &Table) -> String {
+    let mut text = String::new();
     let rows = || table.lines.iter().map(|line: &Line| &line.cells);
     let width = |column: usize| {
         let cells = rows()
@@ -54,6 +59,7 @@ fn render_table(table: &Table) -> String {
         let mut line = String::from("|");
         for (column, cell) in cells.iter().enumerate() {
             let (cell, width) = (cell.replace('|', "\\|"), widths[column]);
+            // Writing to a string cannot fail, here and below.
             let _ = match table.is_text(column) {
                 true => write!(line, " {cell:width$} |"),
                 false => write!(line, " {cell:>width$} |"),

@@ -1,14 +1,17 @@
 //! The report: `report.json` for programs, `report.md` and `report.html` for readers.
 
+mod bars;
 mod bytes;
 mod figures;
 mod html;
 mod markdown;
 pub(super) mod overload;
+mod page;
 pub(crate) mod plot;
 mod row;
 mod tables;
 
+pub(crate) use page::publish;
 pub(crate) use row::{Metric, Row, median, name};
 
 pub(crate) use tables::Kind;

@@ -145,6 +145,19 @@ pub(crate) fn name(workload: &str, case: &str) -> String {
     }
 }
 
+/// A whole number with commas.
+fn thousands(value: f64) -> String {
+    let digits = format!("{value:.0}");
+    let mut text = String::new();
+    for (at, digit) in digits.char_indices() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 pub(crate) fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_by(f64::total_cmp);
     let middle = figures.len() / 2;
@@ -163,13 +176,15 @@ fn spread(figures: &[f64]) -> f64 {
 }
 
 /// A figure of a row by which systems are compared.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Metric {
+    #[default]
     CallsPerS,
     MeanUs,
     P50Us,
     P99Us,
+    P999Us,
     /// CPU time of client and server together.
     CpuUs,
 }
@@ -181,6 +196,7 @@ impl Metric {
             Metric::MeanUs => row.mean_us,
             Metric::P50Us => row.p50_us,
             Metric::P99Us => row.p99_us,
+            Metric::P999Us => row.p999_us,
             Metric::CpuUs => row.client_cpu_us + row.server_cpu_us,
         }
     }
@@ -190,6 +206,14 @@ impl Metric {
         match self.more_is_better() {
             true => self.of(row),
             false => 1.0 / self.of(row),
+        }
+    }
+
+    /// Returns a value with its unit: `612,021` calls, or `1.31 µs`.
+    pub(crate) fn show(self, value: f64) -> String {
+        match self {
+            Metric::CallsPerS => thousands(value),
+            _ => super::plot::time(value),
         }
     }
 
@@ -203,6 +227,7 @@ impl Metric {
             Metric::MeanUs => "mean µs",
             Metric::P50Us => "p50 µs",
             Metric::P99Us => "p99 µs",
+            Metric::P999Us => "p99.9 µs",
             Metric::CpuUs => "CPU µs",
         }
     }

@@ -3,7 +3,7 @@
 use super::{Metric, Report, Row};
 use crate::suite::compare::Change;
 use crate::suite::lines::Lines;
-use crate::suite::ratios::{Outcome, Ratio};
+use crate::suite::ratios::{Outcome, Ratio, Targets};
 
 pub(super) struct Table {
     pub(super) title: String,
@@ -143,15 +143,16 @@ fn summary(title: &str, metric: Metric, groups: &[&[Row]]) -> Table {
             let ratio = ours
                 .zip(rival)
                 .map(|(a, b)| metric.speed(a) / metric.speed(b));
-            let name = rival.map_or_else(String::new, |row| row.system.clone());
+            let text = |cell: fn(&Row) -> String| rival.map_or_else(String::new, cell);
             [
-                name,
+                text(|row| row.system.clone()),
                 optional(rival.map(|row| metric.of(row))),
+                text(percentiles),
                 optional(ratio),
             ]
         };
-        let [ours_name, ours_figure, _] = cells(ours);
-        let mut line = vec![group[0].title(), ours_name, ours_figure];
+        let [ours_name, ours_figure, ours_times, _] = cells(ours);
+        let mut line = vec![group[0].title(), ours_name, ours_figure, ours_times];
         line.extend(cells(best(&Kind::is_peer)));
         line.extend(cells(best(&|kind| kind == Kind::Floor)));
         plain(line)
@@ -167,15 +168,69 @@ fn summary(title: &str, metric: Metric, groups: &[&[Row]]) -> Table {
             "case",
             "Dovetail",
             name,
+            PERCENTILES,
             "best peer",
             name,
+            PERCENTILES,
             "ratio",
             "floor",
             name,
+            PERCENTILES,
             "ratio",
         ]),
         text_columns: 2,
         lines: groups.iter().map(line).collect(),
+    }
+}
+
+const PERCENTILES: &str = "p50 / p99 / p99.9 µs";
+
+fn percentiles(row: &Row) -> String {
+    [row.p50_us, row.p99_us, row.p999_us]
+        .map(figure)
+        .join(" / ")
+}
+
+/// One of our systems beside the best of others, on each case that has them all.
+pub(super) fn beside(report: &Report, targets: &Targets, system: &str, over: &str) -> Table {
+    let cells = |row: &Row| {
+        let cpu = Metric::CpuUs.of(row);
+        [figure(row.calls_per_s), percentiles(row), figure(cpu)]
+    };
+    let line = |group: &[Row]| {
+        let rows: Vec<&Row> = group.iter().collect();
+        let ours = rows.iter().find(|row| row.plain_system() == system)?;
+        let best = targets.best(over, Metric::CallsPerS, &rows).ok()?;
+        let mut line = vec![ours.title()];
+        line.extend(cells(ours));
+        line.push(best.plain_system().to_owned());
+        line.extend(cells(best));
+        line.push(figure(ours.calls_per_s / best.calls_per_s));
+        Some(plain(line))
+    };
+    let figures = ["calls/s", PERCENTILES, "CPU µs"];
+    let names = [&["case"][..], &figures, &["beside"], &figures, &["ratio"]];
+    Table {
+        title: format!("{system} beside others"),
+        note: String::new(),
+        columns: columns(&names.concat()),
+        text_columns: 1,
+        lines: report.groups().filter_map(line).collect(),
+    }
+}
+
+/// The latencies of some systems on a case, the fastest first.
+pub(super) fn latencies(group: &[Row]) -> Table {
+    let all = case(group);
+    let wanted = ["system", "calls/s", "p50", "p99", "p99.9"];
+    let places = wanted.map(|name| all.columns.iter().position(|column| column == name));
+    let places: Vec<usize> = places.into_iter().flatten().collect();
+    let pick = |cells: &[String]| places.iter().map(|at| cells[*at].clone()).collect();
+    let line = |line: &Line| plain(pick(&line.cells));
+    Table {
+        columns: pick(&all.columns),
+        lines: all.lines.iter().map(line).collect(),
+        ..all
     }
 }
 

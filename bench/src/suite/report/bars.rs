@@ -1,0 +1,76 @@
+//! The best system of each kind on some cases, as bars in an SVG file of its own.
+
+use super::html::escape;
+use super::plot::number;
+use super::tables::Kind;
+use super::{Metric, Report, Row};
+use crate::suite::Result;
+use std::fmt::Write;
+
+const WIDTH: f64 = 900.0;
+/// The names of systems end here, and bars begin.
+const LEFT: f64 = 210.0;
+const RIGHT: f64 = 740.0;
+const LINE: f64 = 17.0;
+const BAR: f64 = 12.0;
+const HEAD: f64 = 30.0;
+
+/// Draws a group of bars for each case, whose longest is the fastest system.
+pub(super) fn file(report: &Report, titles: &[String]) -> Result<String> {
+    let mut body = String::new();
+    let mut y = 0.0;
+    for title in titles {
+        let mut groups = report.groups();
+        let group = groups.find(|group| group[0].title() == *title);
+        let group = group.ok_or_else(|| format!("the report has no case `{title}`"))?;
+        y += HEAD;
+        // Writing to a string cannot fail.
+        let _ = write!(
+            body,
+            "<text class='head' x='{LEFT}' y='{}'>{}</text>",
+            y - 9.0,
+            escape(title)
+        );
+        y = bars(&mut body, &best(group), y);
+    }
+    let style = include_str!("plot.css");
+    Ok(format!(
+        "<svg xmlns='http://www.w3.org/2000/svg' role='img' viewBox='0 0 {WIDTH} {}'>\
+         <title>Calls per second: the best system of each kind</title><style>{style}</style>{body}</svg>\n",
+        y + 8.0
+    ))
+}
+
+/// The best row of each kind, floors left out: they do none of the work.
+fn best(group: &[Row]) -> Vec<&Row> {
+    let kinds = Kind::SYSTEMS.iter().map(|(kind, _)| *kind);
+    let kinds = kinds.filter(|kind| *kind != Kind::Floor);
+    let speed = |row: &Row| Metric::CallsPerS.speed(row);
+    let best = |kind| {
+        let rows = group.iter().filter(|row| Kind::of(&row.system) == kind);
+        rows.max_by(|a, b| speed(a).total_cmp(&speed(b)))
+    };
+    kinds.filter_map(best).collect()
+}
+
+/// Draws a bar for each row, and returns the place below them.
+fn bars(body: &mut String, rows: &[&Row], top: f64) -> f64 {
+    let most = rows.iter().map(|row| row.calls_per_s).fold(1e-9, f64::max);
+    let mut y = top;
+    for row in rows {
+        let length = (RIGHT - LEFT) * row.calls_per_s / most;
+        let (class, middle) = (Kind::of(&row.system).class(), y + BAR - 2.0);
+        let _ = write!(
+            body,
+            "<text x='{}' y='{middle}' text-anchor='end'>{}</text>\
+             <rect class='bar {class}' x='{LEFT}' y='{y}' width='{length:.1}' height='{BAR}'/>\
+             <text x='{:.1}' y='{middle}'>{}/s</text>",
+            LEFT - 8.0,
+            escape(row.plain_system()),
+            LEFT + length + 6.0,
+            number(row.calls_per_s),
+        );
+        y += LINE;
+    }
+    y
+}

@@ -1,0 +1,150 @@
+//! A page about a run. Its text is written by hand; the tables and sentences between marks are made
+//! of a report, and replaced by those of the next one.
+
+use super::tables::{self, Kind, Table};
+use super::{Report, Row, bars, bytes, markdown};
+use crate::suite::Result;
+use crate::suite::ratios::Targets;
+use std::fs;
+use std::path::Path;
+
+/// Begins a part that is made: `<!-- figures: best -->`.
+const BEGIN: &str = "<!-- figures: ";
+const BEGUN: &str = " -->\n";
+const END: &str = "<!-- end of figures -->\n";
+
+/// The systems whose latencies are shown: of each library one configuration.
+const TAILS: &[&str] = &[
+    "dovetail-local",
+    "dovetail-tcp",
+    "dovetail-tcp-async",
+    "dovetail-thrift-binary",
+    "dovetail-grpc",
+    "dovetail-capnp",
+    "thrift-cpp-64k",
+    "thrift-go-framed",
+    "grpc-cpp",
+    "grpc-go",
+    "tonic",
+    "volo",
+    "tarpc",
+    "capnp-cpp",
+    "floor-tcp",
+];
+
+/// Replaces the parts of a page that are made, and the plot beside it.
+pub(crate) fn publish(file: &Path, report: &Report, targets: &Targets) -> Result<()> {
+    let name = file.display();
+    let page = fs::read_to_string(file).map_err(|e| format!("{name}: {e}"))?;
+    let page = replace(&page, |what| part(what, report, targets));
+    fs::write(file, page.map_err(|e| format!("{name}: {e}"))?)?;
+    let plot = bars::file(report, targets.plotted())?;
+    Ok(fs::write(file.with_extension("svg"), plot)?)
+}
+
+/// Replaces the parts between marks.
+fn replace(page: &str, part: impl Fn(&str) -> Result<String>) -> Result<String> {
+    let mut text = String::new();
+    let mut rest = page;
+    while let Some((before, marked)) = rest.split_once(BEGIN) {
+        let (what, old) = marked.split_once(BEGUN).ok_or("a mark has no end")?;
+        let (_, behind) = old
+            .split_once(END)
+            .ok_or_else(|| format!("the figures `{what}` have no end"))?;
+        let new = part(what).map_err(|e| format!("the figures `{what}`: {e}"))?;
+        text += &format!("{before}{BEGIN}{what}{BEGUN}\n{}\n\n{END}", new.trim());
+        rest = behind;
+    }
+    Ok(text + rest)
+}
+
+fn part(what: &str, report: &Report, targets: &Targets) -> Result<String> {
+    let (kind, rest) = what.split_once(' ').unwrap_or((what, ""));
+    let table = match kind {
+        "run" => return Ok(run(report)),
+        "claims" => {
+            let claims = targets.claims(&report.rows)?;
+            return Ok(claims.iter().map(|claim| format!("- {claim}\n")).collect());
+        }
+        "best" => tables::summaries(report).into_iter().next(),
+        "short" => tables::targets(report).map(short),
+        "bytes" => Some(bytes::table(report)),
+        "beside" => {
+            let (system, over) = rest.split_once(' ').ok_or("`beside SYSTEM OVER`")?;
+            Some(tables::beside(report, targets, system, over))
+        }
+        "tails" => {
+            let mut groups = report.groups();
+            let group = groups.find(|group| group[0].title() == rest);
+            Some(tails(group.ok_or("the report has no such case")?))
+        }
+        _ => return Err("known are run, claims, best, short, bytes, beside and tails".into()),
+    };
+    let table = table.filter(|table| !table.lines.is_empty());
+    Ok(markdown::grid(&table.ok_or("the report has none")?))
+}
+
+/// The place and time of a run, and how many targets it met.
+fn run(report: &Report) -> String {
+    let fact = |name: &str| report.machine[name].as_str().unwrap_or_default();
+    let met = report.ratios.iter().filter(|ratio| ratio.holds()).count();
+    format!(
+        "On {}: {} cores of {}, Linux {}; {} systems, {} cases, {} rounds of each. It met {met} of {} targets.",
+        fact("date"),
+        fact("cores"),
+        fact("cpu"),
+        fact("kernel"),
+        report.systems.len(),
+        report.groups().count(),
+        report.rows.iter().map(|row| row.rounds).min().unwrap_or(0),
+        report.ratios.len(),
+    )
+}
+
+/// The targets that are not met.
+fn short(mut targets: Table) -> Table {
+    targets.lines.retain(|line| line.kind == Kind::Bad);
+    targets
+}
+
+fn tails(group: &[Row]) -> Table {
+    let is_shown = |row: &&Row| TAILS.contains(&row.plain_system());
+    let rows: Vec<Row> = group.iter().filter(is_shown).cloned().collect();
+    tables::latencies(&rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_replaced() {
+        let part = |what: &str| match what {
+            "a b" => Ok("new\n".to_owned()),
+            _ => Err("unknown".into()),
+        };
+        let checks = [
+            ("text\n", "text\n"),
+            (
+                "one\n<!-- figures: a b -->\n<!-- end of figures -->\ntwo\n",
+                "one\n<!-- figures: a b -->\n\nnew\n\n<!-- end of figures -->\ntwo\n",
+            ),
+            (
+                "<!-- figures: a b -->\n\nold\n\n<!-- end of figures -->\n<!-- figures: a b -->\n<!-- end of figures -->\n",
+                "<!-- figures: a b -->\n\nnew\n\n<!-- end of figures -->\n<!-- figures: a b -->\n\nnew\n\n<!-- end of figures -->\n",
+            ),
+            (
+                "<!-- figures: c -->\n<!-- end of figures -->\n",
+                "the figures `c`: unknown",
+            ),
+            (
+                "<!-- figures: a b -->\nold\n",
+                "the figures `a b` have no end",
+            ),
+        ];
+        for (page, expected) in checks {
+            let found = replace(page, part).unwrap_or_else(|error| error.to_string());
+            assert_eq!(found, expected, "{page}");
+        }
+    }
+}
