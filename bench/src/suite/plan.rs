@@ -35,6 +35,8 @@ impl Case {
             // Measured by --overload alone.
             _ if system.ends_with("-overload") => false,
             _ if self.limit.is_some() && NEEDS_FULL.contains(&system) => false,
+            // A large call takes no longer with interceptors.
+            _ if VARIANTS.contains(&system) => self.workload == "get_answer",
             _ if self.servers > 1 && !calls_at_once(system) => false,
             // A system call for each value: only to explain what one article measured.
             "thrift-cpp-unbuffered" => self.workload == "db_work" && !self.is_shared(),
@@ -110,6 +112,10 @@ pub(crate) fn needs_one_host(system: &str) -> bool {
 /// Systems that are not warm before a round of a quick run would be over, as their compiler takes
 /// seconds; and those that are nearly the same as `dovetail-local` and `dovetail-shm-async`.
 const NEEDS_FULL: &[&str] = &["grpc-java", "dovetail-shm", "dovetail-shm-loops"];
+
+/// Systems that differ from `dovetail-local` by interceptors alone: for targets, not for
+/// comparisons with others.
+pub(crate) const VARIANTS: &[&str] = &["dovetail-local-intercepted", "dovetail-local-watched"];
 
 /// Whether a caller of a system can wait for several answers.
 fn calls_at_once(system: &str) -> bool {

@@ -47,7 +47,8 @@ fn best(group: &[Row]) -> Vec<&Row> {
     let kinds = kinds.filter(|kind| *kind != Kind::Floor);
     let speed = |row: &Row| Metric::CallsPerS.speed(row);
     let best = |kind| {
-        let rows = group.iter().filter(|row| Kind::of(&row.system) == kind);
+        let rows = group.iter().filter(|row| row.is_compared());
+        let rows = rows.filter(|row| Kind::of(&row.system) == kind);
         rows.max_by(|a, b| speed(a).total_cmp(&speed(b)))
     };
     kinds.filter_map(best).collect()

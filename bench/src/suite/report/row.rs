@@ -1,5 +1,5 @@
 use crate::suite::counts::Counts;
-use crate::suite::plan::Case;
+use crate::suite::plan::{Case, VARIANTS};
 use crate::suite::round::Figures;
 use serde::{Deserialize, Serialize};
 
@@ -129,6 +129,12 @@ impl Row {
             (clients, connections) => format!("{clients} clients, {connections} connections"),
         };
         format!("{}, {callers}", name(&self.workload, &self.case))
+    }
+
+    /// Whether it stands for Dovetail, a peer or a floor. A direct call makes no call at all.
+    pub(crate) fn is_compared(&self) -> bool {
+        let system = self.plain_system();
+        system != "direct" && !VARIANTS.contains(&system)
     }
 
     /// The system, whether or not callers shared a connection.

@@ -134,7 +134,7 @@ pub(super) fn summaries(report: &Report) -> Vec<Table> {
 fn summary(title: &str, metric: Metric, groups: &[&[Row]]) -> Table {
     let line = |group: &&[Row]| {
         let best = |is: &dyn Fn(Kind) -> bool| {
-            let rows = group.iter().filter(|row| row.system != "direct");
+            let rows = group.iter().filter(|row| row.is_compared());
             rows.filter(|row| is(Kind::of(&row.system)))
                 .max_by(|a, b| metric.speed(a).total_cmp(&metric.speed(b)))
         };
