@@ -106,6 +106,7 @@ impl Linker<'_> {
         check::file(self);
         if index == 0 && self.sink.errors() == 0 {
             self.unused_imports();
+            check::permission::all(self);
         }
     }
 

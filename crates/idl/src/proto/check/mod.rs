@@ -5,6 +5,7 @@ mod enumeration;
 pub(super) mod extension;
 mod field;
 mod message;
+pub(super) mod permission;
 mod style;
 mod support;
 mod visibility;

@@ -5,6 +5,8 @@ mod field;
 mod service;
 pub(super) mod well_known;
 
+pub(super) use service::{METHOD_PERMISSION, SERVICE_PERMISSION};
+
 use super::descriptor::{self, File, FileSet, Message, OptionValue, Options};
 use super::features::Features;
 use super::symbols::join;

@@ -8,6 +8,10 @@ use dovetail_schema::{
     Type,
 };
 
+/// The options that name permissions, as `dovetail/v1/options.proto` has them.
+pub(in crate::proto) const SERVICE_PERMISSION: &str = ".dovetail.v1.service_permission";
+pub(in crate::proto) const METHOD_PERMISSION: &str = ".dovetail.v1.permission";
+
 /// The annotation for a permission that an option names.
 fn permission(options: &Options, option: &str) -> Annotations {
     let permission = match options.get(option) {
@@ -34,7 +38,7 @@ impl Lowering<'_> {
                 package,
                 name: service.name.clone(),
                 doc: self.comments.get(&path).cloned(),
-                annotations: permission(&service.options, ".dovetail.v1.service_permission"),
+                annotations: permission(&service.options, SERVICE_PERMISSION),
                 deprecated: deprecated(&service.options),
                 extends: None,
                 methods: methods.collect(),
@@ -56,7 +60,7 @@ impl Lowering<'_> {
         schema::Method {
             name: method.name.clone(),
             doc: self.comments.get(path).cloned(),
-            annotations: permission(&method.options, ".dovetail.v1.permission"),
+            annotations: permission(&method.options, METHOD_PERMISSION),
             deprecated: deprecated(&method.options),
             params: match method.client_streaming {
                 true => Vec::new(),
