@@ -5,6 +5,7 @@ use super::plot::number;
 use super::tables::Kind;
 use super::{Metric, Report, Row};
 use crate::suite::Result;
+use crate::suite::plan::needs_one_host;
 use std::fmt::Write;
 
 const WIDTH: f64 = 900.0;
@@ -41,17 +42,22 @@ pub(super) fn file(report: &Report, titles: &[String]) -> Result<String> {
     ))
 }
 
-/// The best row of each kind, floors left out: they do none of the work.
+/// The best row of each kind, and our best over TCP, as most peers call. Floors are left out: they
+/// do none of the work.
 fn best(group: &[Row]) -> Vec<&Row> {
-    let kinds = Kind::SYSTEMS.iter().map(|(kind, _)| *kind);
-    let kinds = kinds.filter(|kind| *kind != Kind::Floor);
-    let speed = |row: &Row| Metric::CallsPerS.speed(row);
-    let best = |kind| {
-        let rows = group.iter().filter(|row| row.is_compared());
-        let rows = rows.filter(|row| Kind::of(&row.system) == kind);
+    let fastest = |is: &dyn Fn(&Row) -> bool| {
+        let rows = group.iter().filter(|row| row.is_compared() && is(row));
+        let speed = |row: &Row| Metric::CallsPerS.speed(row);
         rows.max_by(|a, b| speed(a).total_cmp(&speed(b)))
     };
-    kinds.filter_map(best).collect()
+    let of = |kind: Kind| fastest(&|row| Kind::of(&row.system) == kind);
+    let over_tcp =
+        fastest(&|row| Kind::of(&row.system) == Kind::Ours && !needs_one_host(row.plain_system()));
+    let peers = [Kind::Thrift, Kind::Grpc, Kind::Other].map(of);
+    let mut best: Vec<&Row> = [of(Kind::Ours), over_tcp].into_iter().flatten().collect();
+    best.dedup_by_key(|row| &row.system);
+    best.extend(peers.into_iter().flatten());
+    best
 }
 
 /// Draws a bar for each row, and returns the place below them.
