@@ -101,14 +101,8 @@ mod tests {
 
     fn row(system: &str, clients: usize, calls_per_s: f64, p99_us: f64) -> Row {
         Row {
-            workload: "w".to_owned(),
-            case: "-".to_owned(),
-            system: system.to_owned(),
-            clients,
-            connections: clients,
-            calls_per_s,
             p99_us,
-            ..Row::default()
+            ..Row::of_test(system, clients, calls_per_s)
         }
     }
 

@@ -263,18 +263,8 @@ mod tests {
 
     fn row(system: &str, clients: usize, calls_per_s: f64, mean_us: f64) -> Row {
         Row {
-            workload: "w".to_owned(),
-            case: "-".to_owned(),
-            system: system.to_owned(),
-            clients,
-            connections: if system.ends_with("-shared") {
-                1
-            } else {
-                clients
-            },
-            calls_per_s,
             mean_us,
-            ..Row::default()
+            ..Row::of_test(system, clients, calls_per_s)
         }
     }
 

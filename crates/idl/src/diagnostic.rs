@@ -50,6 +50,14 @@ impl Diagnostic {
         Diagnostic::new(Severity::Warning, code, message.into())
     }
 
+    /// A method that nobody may call where permissions are checked, in either language.
+    pub(crate) fn without_permission(method: &str, service: &str) -> Diagnostic {
+        let message =
+            format!("`{method}` has no permission, and other methods of `{service}` have one");
+        Diagnostic::warning("W0606", message)
+            .note("a server that checks permissions refuses all calls of it")
+    }
+
     fn new(severity: Severity, code: &'static str, message: String) -> Diagnostic {
         Diagnostic {
             severity,

@@ -143,6 +143,26 @@ impl Row {
     }
 }
 
+#[cfg(test)]
+impl Row {
+    /// A row of the workload `w`. Callers share a connection where the name of the system says so.
+    pub(crate) fn of_test(system: &str, clients: usize, calls_per_s: f64) -> Self {
+        let connections = match system.ends_with("-shared") {
+            true => 1,
+            false => clients,
+        };
+        Row {
+            workload: "w".to_owned(),
+            case: "-".to_owned(),
+            system: system.to_owned(),
+            clients,
+            connections,
+            calls_per_s,
+            ..Row::default()
+        }
+    }
+}
+
 /// A workload with its case, unless it has only one.
 pub(crate) fn name(workload: &str, case: &str) -> String {
     match case {

@@ -35,13 +35,8 @@ fn has(options: &Options, permission: &str) -> bool {
 }
 
 fn warn(linker: &mut Linker<'_>, path: &[i32], service: &Service, method: &str) {
-    let message = format!(
-        "`{method}` has no permission, and other methods of `{}` have one",
-        service.name
-    );
-    let warning = Diagnostic::warning("W0606", message)
+    let warning = Diagnostic::without_permission(method, &service.name)
         .at(FileId(linker.current as u32), linker.span(path, 1), "")
-        .note("a server that checks permissions refuses all calls of it")
         .help("write `option (dovetail.v1.permission) = \"…\";` in it, or `option (dovetail.v1.service_permission) = \"…\";` in the service for all of its methods");
     linker.sink.push(warning);
 }

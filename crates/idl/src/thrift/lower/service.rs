@@ -57,13 +57,8 @@ impl<'a> Lower<'a, '_> {
         }
         let rows = service.methods.iter().zip(methods);
         for (_, method) in rows.filter(|(lowered, _)| !has(lowered)) {
-            let message = format!(
-                "`{}` has no permission, and other methods of `{}` have one",
-                method.name.text, service.name
-            );
-            let warning = Diagnostic::warning("W0606", message)
+            let warning = Diagnostic::without_permission(&method.name.text, &service.name)
                 .at(file, method.name.span, "")
-                .note("a server that checks permissions refuses all calls of it")
                 .help("write `(permission = \"…\")` behind it, or behind the service for all of its methods");
             self.sink.push(warning);
         }
