@@ -1,8 +1,7 @@
 //! Nine callers, and a tenth that calls a hundred times as often.
 
 use super::super::Result;
-use super::super::report::overload::Point;
-use super::generator::{Caller, Offer, point, runtime};
+use super::generator::{Caller, End, Offer, runtime};
 use std::time::{Duration, Instant};
 
 /// Callers that keep to their quota.
@@ -14,13 +13,13 @@ const RATE: f64 = 20.0;
 /// The rates of the tenth caller, as multiples of those of the others.
 pub(super) const TIMES: [f64; 2] = [1.0, 100.0];
 
-/// Returns the sums of the nine, and of the tenth. Their loads are the multiple.
+/// Returns the ends of the calls of the nine, and of the tenth, which calls so many times as often.
 pub(super) fn measure(
     caller: &'static Caller,
     address: &str,
     times: f64,
     time: Duration,
-) -> Result<[Point; 2]> {
+) -> Result<[Vec<End>; 2]> {
     let offer = |number: usize, rate: f64, connections: usize| -> Result<Offer> {
         let channel = || -> Result<_> {
             let name = format!("caller {number}").into_bytes();
@@ -36,7 +35,7 @@ pub(super) fn measure(
     let others: Vec<_> = others.collect::<Result<_>>()?;
     let tenth = offer(OTHERS, RATE * times, 16)?;
     let begin = Instant::now() + Duration::from_millis(10);
-    let ends = runtime()?.block_on(async {
+    runtime()?.block_on(async {
         let tenth = tokio::spawn(tenth.run(caller, begin));
         let others = (0..).zip(others).map(|(number, offer)| {
             // Evenly over the time between two calls.
@@ -47,7 +46,6 @@ pub(super) fn measure(
         for other in others.collect::<Vec<_>>() {
             ends.extend(other.await?);
         }
-        Ok::<_, tokio::task::JoinError>([ends, tenth.await?])
-    })?;
-    Ok(ends.map(|ends| point(times, time, &ends)))
+        Ok([ends, tenth.await?])
+    })
 }

@@ -1,8 +1,9 @@
 //! Callers that call at fixed times.
 
 use super::super::Result;
-use super::super::report::overload::Point;
+use super::super::report::overload::{Point, Times};
 use super::CALL;
+use super::stalls::Stall;
 use crate::peer::contract::bench::{BenchClient, Row};
 use dovetail::{Channel, Code, Status, descriptor, message};
 use std::sync::Arc;
@@ -25,6 +26,9 @@ const CONNECTIONS: usize = 256;
 
 /// A call that takes longer has failed.
 const LONGEST: Duration = Duration::from_secs(5);
+
+/// A refusal that takes longer is late.
+const LATE: Duration = Duration::from_millis(10);
 
 /// Calls of the beginning that do not count, as a part of all.
 const WARMUP: f64 = 0.2;
@@ -104,13 +108,23 @@ pub(super) struct Offer {
     pub(super) time: Duration,
 }
 
-/// The ends of calls, with the time from when each was due.
-type Ends = Vec<(Fate, Duration)>;
+/// The end of a call.
+pub(super) struct End {
+    fate: Fate,
+    due: Instant,
+    at: Instant,
+}
+
+impl End {
+    fn took(&self) -> Duration {
+        self.at - self.due
+    }
+}
 
 impl Offer {
     /// Makes the calls. The first of them do not count.
-    pub(super) async fn run(self, caller: &'static Caller, begin: Instant) -> Ends {
-        let ends = Arc::<Mutex<Ends>>::default();
+    pub(super) async fn run(self, caller: &'static Caller, begin: Instant) -> Vec<End> {
+        let ends = Arc::<Mutex<Vec<End>>>::default();
         let calls = (self.rate * self.time.as_secs_f64()) as usize;
         let warm = (calls as f64 * WARMUP) as usize;
         let mut running = JoinSet::new();
@@ -120,8 +134,9 @@ impl Offer {
             let (channel, ends) = (channel.clone(), ends.clone());
             running.spawn(async move {
                 let fate = caller.call(&channel).await;
+                let at = Instant::now();
                 if number >= warm {
-                    ends.lock().await.push((fate, due.elapsed()));
+                    ends.lock().await.push(End { fate, due, at });
                 }
             });
             while running.try_join_next().is_some() {}
@@ -144,10 +159,9 @@ pub(super) fn runtime() -> Result<Runtime> {
 pub(super) fn measure(
     caller: &'static Caller,
     address: &str,
-    load: f64,
     rate: f64,
     time: Duration,
-) -> Result<Point> {
+) -> Result<Vec<End>> {
     let channels = (0..CONNECTIONS).map(|_| caller.channel(address));
     let offer = Offer {
         channels: channels.collect::<Result<_>>()?,
@@ -155,27 +169,26 @@ pub(super) fn measure(
         time,
     };
     let begin = Instant::now() + Duration::from_millis(10);
-    let ends = runtime()?.block_on(offer.run(caller, begin));
-    Ok(point(load, time, &ends))
+    Ok(runtime()?.block_on(offer.run(caller, begin)))
 }
 
-/// Sums up the ends of calls.
-pub(super) fn point(load: f64, time: Duration, ends: &[(Fate, Duration)]) -> Point {
-    let of = |wanted: fn(Fate) -> bool| -> Vec<Duration> {
-        let mut times: Vec<_> = ends
-            .iter()
-            .filter(|(fate, _)| wanted(*fate))
-            .map(|(_, time)| *time)
-            .collect();
-        times.sort();
-        times
-    };
-    let failed = of(|fate| matches!(fate, Fate::Failed)).len();
-    Point::new(
+/// Sums up the ends of calls, beside the stalls of the machine.
+pub(super) fn point(load: f64, time: Duration, ends: &[End], stalls: &[Stall]) -> Point {
+    let of = |wanted: fn(Fate) -> bool| ends.iter().filter(move |end| wanted(end.fate));
+    let done = |fate| matches!(fate, Fate::Done);
+    let refused = |fate| matches!(fate, Fate::Refused);
+    let late = || of(refused).filter(|end| end.took() >= LATE);
+    let delayed = |end: &&End| stalls.iter().any(|stall| stall.delays(end.due, end.at));
+    let longest = stalls.iter().map(Stall::length).max().unwrap_or_default();
+    Point {
         load,
-        counted(time),
-        &of(|fate| matches!(fate, Fate::Done)),
-        &of(|fate| matches!(fate, Fate::Refused)),
-        failed,
-    )
+        goodput: of(done).count() as f64 / counted(time),
+        done: Times::of(of(done).map(End::took).collect()),
+        refused: Times::of(of(refused).map(End::took).collect()),
+        refused_late: late().count(),
+        refused_late_stalled: late().filter(delayed).count(),
+        failed: of(|fate| matches!(fate, Fate::Failed)).count(),
+        stalls: stalls.len(),
+        longest_stall_ms: longest.as_secs_f64() * 1e3,
+    }
 }

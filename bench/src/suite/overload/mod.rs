@@ -6,13 +6,15 @@
 
 mod fairness;
 mod generator;
+mod stalls;
 
 use super::local::Local;
 use super::process::Deadline;
 use super::report::overload::{Curve, Point, Share, write};
 use super::{Options, Result};
-use generator::Caller;
+use generator::{Caller, point};
 use rustix::thread::{CpuSet, sched_setaffinity};
+use stalls::{Stall, Watch};
 use std::time::Duration;
 
 /// The processor's time of a call.
@@ -98,10 +100,11 @@ pub(super) fn run(options: &Options, seconds: f64) -> Result<()> {
     let mut shares = Vec::new();
     for system in FAIR.iter().filter(|s| options.only.is_match(s.name)) {
         for times in fairness::TIMES {
-            let points = serve(&local, system, time, |address| {
+            let (ends, stalls) = serve(&local, system, time, |address| {
                 fairness::measure(&system.caller, address, times, time)
             })?;
-            for (caller, point) in ["nine callers", "the tenth"].into_iter().zip(points) {
+            for (caller, ends) in ["nine callers", "the tenth"].into_iter().zip(ends) {
+                let point = point(times, time, &ends, &stalls);
                 eprintln!("{:24} {caller}: {point}", system.name);
                 shares.push(Share {
                     name: system.name.to_owned(),
@@ -118,29 +121,32 @@ pub(super) fn run(options: &Options, seconds: f64) -> Result<()> {
 fn measure(local: &Local, system: &'static System, time: Duration) -> Result<Vec<Point>> {
     let measure = |load: &f64| {
         let rate = load / CALL.as_secs_f64();
-        let point = serve(local, system, time, |address| {
-            generator::measure(&system.caller, address, *load, rate, time)
+        let (ends, stalls) = serve(local, system, time, |address| {
+            generator::measure(&system.caller, address, rate, time)
         })?;
+        let point = point(*load, time, &ends, &stalls);
         eprintln!("{:24} {point}", system.name);
         Ok(point)
     };
     LOADS.iter().map(measure).collect()
 }
 
-/// Runs a server on its core, and something on the callers' that is given its address.
+/// Runs a server on its core, and something on the callers' that is given its address. Returns the
+/// result, and the stalls of both cores meanwhile.
 fn serve<T>(
     local: &Local,
     system: &System,
     time: Duration,
     call: impl FnOnce(&str) -> Result<T>,
-) -> Result<T> {
+) -> Result<(T, Vec<Stall>)> {
     let limit = time * 3 + Duration::from_secs(60);
     pin(SERVER)?;
     let (server, address) = local.server(system.server, Deadline::after(limit))?;
+    let watch = Watch::start([SERVER, CALLERS])?;
     pin(CALLERS)?;
     let called = call(&address);
     drop(server);
-    called
+    Ok((called?, watch.stop()))
 }
 
 /// Keeps this thread, and what it starts, on one core.

@@ -18,45 +18,44 @@ pub(crate) struct Curve {
     pub(crate) points: Vec<Point>,
 }
 
-/// A system under one load. Times are in milliseconds, from when a call was due; those of no calls
-/// are 0.
+/// A system under one load.
 #[derive(Serialize)]
 pub(crate) struct Point {
     /// The offered calls, as a part of what the server can do.
-    load: f64,
+    pub(crate) load: f64,
     /// Calls a second that were done.
-    goodput: f64,
+    pub(crate) goodput: f64,
+    pub(crate) done: Times,
+    pub(crate) refused: Times,
+    /// Refusals after 10 ms or more.
+    pub(crate) refused_late: usize,
+    /// Those of them that a stall of the machine delayed.
+    pub(crate) refused_late_stalled: usize,
+    pub(crate) failed: usize,
+    /// Stalls of both cores.
+    pub(crate) stalls: usize,
+    pub(crate) longest_stall_ms: f64,
+}
+
+/// How long calls took, from when each was due. Those of no calls are 0.
+#[derive(Serialize)]
+pub(crate) struct Times {
+    calls: usize,
     p50_ms: f64,
     p99_ms: f64,
     p999_ms: f64,
-    refused: usize,
-    refused_p50_ms: f64,
-    refused_p99_ms: f64,
-    refused_p999_ms: f64,
-    failed: usize,
+    max_ms: f64,
 }
 
-impl Point {
-    /// Takes the sorted times of the calls of so many seconds: those that were done, and those that
-    /// were refused.
-    pub(crate) fn new(
-        load: f64,
-        seconds: f64,
-        done: &[Duration],
-        refused: &[Duration],
-        failed: usize,
-    ) -> Self {
-        Point {
-            load,
-            goodput: done.len() as f64 / seconds,
-            p50_ms: quantile(done, 0.5),
-            p99_ms: quantile(done, 0.99),
-            p999_ms: quantile(done, 0.999),
-            refused: refused.len(),
-            refused_p50_ms: quantile(refused, 0.5),
-            refused_p99_ms: quantile(refused, 0.99),
-            refused_p999_ms: quantile(refused, 0.999),
-            failed,
+impl Times {
+    pub(crate) fn of(mut times: Vec<Duration>) -> Self {
+        times.sort();
+        Times {
+            calls: times.len(),
+            p50_ms: quantile(&times, 0.5),
+            p99_ms: quantile(&times, 0.99),
+            p999_ms: quantile(&times, 0.999),
+            max_ms: quantile(&times, 1.0),
         }
     }
 }
@@ -80,19 +79,40 @@ impl fmt::Display for Point {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{:.2}x: {:.0} calls/s, p99 {} ms; {} refused, p99 {} ms; {} failed",
+            "{:.2}x: {:.0} calls/s, p99 {} ms; {} refused, p99 {} ms, {} late, {} of them by stalls; {} failed",
             self.load,
             self.goodput,
-            figure(self.p99_ms),
-            self.refused,
-            figure(self.refused_p99_ms),
+            figure(self.done.p99_ms),
+            self.refused.calls,
+            figure(self.refused.p99_ms),
+            self.refused_late,
+            self.refused_late_stalled,
             self.failed
         )
     }
 }
 
-const HEAD: &str = "| system | load | done/s | p50 ms | p99 ms | p99.9 ms | refused | p50 ms | p99 ms | p99.9 ms | failed |\n\
-                    |---|---|---|---|---|---|---|---|---|---|---|\n";
+/// Three cells of a table.
+impl fmt::Display for Times {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Times {
+            p50_ms,
+            p99_ms,
+            p999_ms,
+            ..
+        } = self;
+        write!(
+            f,
+            "{} | {} | {}",
+            figure(*p50_ms),
+            figure(*p99_ms),
+            figure(*p999_ms)
+        )
+    }
+}
+
+const HEAD: &str = "| system | load | done/s | p50 ms | p99 ms | p99.9 ms | refused | p50 ms | p99 ms | p99.9 ms | late | by stalls | failed | stalls | longest ms |\n\
+                    |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n";
 
 /// Writes the report: `overload.md`, `overload.html` and `overload.json`. Returns the text.
 pub(crate) fn write(
@@ -115,7 +135,8 @@ pub(crate) fn write(
 fn markdown(seconds: f64, curves: &[Curve]) -> String {
     let mut text = format!(
         "# Overload\n\nCalls of 2 ms of the processor, at fixed times, for {seconds} s at each load; the server on one core, the callers on another. \
-         A load of 1 is 500 calls a second. Times count from when a call was due.\n\n{HEAD}"
+         A load of 1 is 500 calls a second. Times count from when a call was due. A refusal is late after 10 ms. A thread on each core, before all others, \
+         shows the stalls of the machine: it woke at least 2 ms too late.\n\n{HEAD}"
     );
     for curve in curves {
         for point in &curve.points {
@@ -126,14 +147,14 @@ fn markdown(seconds: f64, curves: &[Curve]) -> String {
                 curve.name,
                 point.load,
                 point.goodput,
-                figure(point.p50_ms),
-                figure(point.p99_ms),
-                figure(point.p999_ms),
+                point.done,
+                point.refused.calls,
                 point.refused,
-                figure(point.refused_p50_ms),
-                figure(point.refused_p99_ms),
-                figure(point.refused_p999_ms),
-                point.failed
+                point.refused_late,
+                point.refused_late_stalled,
+                point.failed,
+                point.stalls,
+                figure(point.longest_stall_ms),
             );
         }
     }
@@ -144,8 +165,8 @@ fn markdown(seconds: f64, curves: &[Curve]) -> String {
     text
 }
 
-const SHARES: &str = "| system | the tenth calls | caller | done/s | p50 ms | p99 ms | p99.9 ms | refused | failed |\n\
-                      |---|---|---|---|---|---|---|---|---|\n";
+const SHARES: &str = "| system | the tenth calls | caller | done/s | p50 ms | p99 ms | p99.9 ms | refused | failed | stalls | longest ms |\n\
+                      |---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|\n";
 
 fn fairness(seconds: f64, shares: &[Share]) -> String {
     let mut text = format!(
@@ -163,11 +184,11 @@ fn fairness(seconds: f64, shares: &[Share]) -> String {
             "| {name} | {} times | {caller} | {:.0} | {} | {} | {} | {} | {} |",
             point.load,
             point.goodput,
-            figure(point.p50_ms),
-            figure(point.p99_ms),
-            figure(point.p999_ms),
-            point.refused,
-            point.failed
+            point.done,
+            point.refused.calls,
+            point.failed,
+            point.stalls,
+            figure(point.longest_stall_ms),
         );
     }
     text
@@ -196,7 +217,7 @@ fn html(curves: &[Curve]) -> String {
             Scale::Log,
             figure,
             curves,
-            |point| point.p99_ms,
+            |point| point.done.p99_ms,
         ),
         plot(
             "Calls that were refused: until they heard of it, p99",
@@ -204,7 +225,7 @@ fn html(curves: &[Curve]) -> String {
             Scale::Log,
             figure,
             curves,
-            |point| point.refused_p99_ms,
+            |point| point.refused.p99_ms,
         ),
     ];
     page.extend(plots.iter().map(Plot::svg));
