@@ -3,6 +3,7 @@
 
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -96,13 +97,20 @@ class Options {
   std::map<std::string, std::string> values;
 };
 
+const std::string kUnix = "unix:";
+
 Address parse_address(const std::string& text) {
+  if (text.starts_with(kUnix + "/")) return {text.substr(kUnix.size()), 0};
   size_t colon = text.rfind(':');
-  if (colon == std::string::npos) throw Misuse("--address is HOST:PORT, not `" + text + "`");
+  if (colon == std::string::npos) throw Misuse("--address is HOST:PORT or unix:/PATH, not `" + text + "`");
   std::string host = text.substr(0, colon);
   in_addr parsed;
   if (inet_pton(AF_INET, host.c_str(), &parsed) != 1) throw Misuse("--address needs an IPv4 address, not `" + host + "`");
   return {host, number<uint16_t>(text.substr(colon + 1), "the port of --address", 0)};
+}
+
+std::string format_address(const Address& address) {
+  return address.is_path() ? kUnix + address.host : address.host + ":" + std::to_string(address.port);
 }
 
 Work parse_work(const std::string& workload, const std::string& text) {
@@ -315,8 +323,9 @@ class Measurement {
 
 void serve(const System& system, const Address& address) {
   Address bound = system.serve(address);
-  std::cout << "READY " << bound.host << ":" << bound.port << std::endl;
+  std::cout << "READY " << format_address(bound) << std::endl;
   std::cin.ignore(std::numeric_limits<std::streamsize>::max());
+  if (bound.is_path()) unlink(bound.host.c_str());
 }
 
 void call(const System& system, const Address& address, const Load& load) {

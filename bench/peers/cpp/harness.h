@@ -8,9 +8,12 @@
 
 namespace peer {
 
+// An IPv4 address and a port, or the path of a Unix socket in the place of a host.
 struct Address {
   std::string host;
   uint16_t port;
+
+  bool is_path() const { return host.starts_with('/'); }
 };
 
 // What `--workload` and `--case` ask for: `size` counts bytes or rows.

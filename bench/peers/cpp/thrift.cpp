@@ -7,6 +7,8 @@
 #include <thrift/server/TNonblockingServer.h>
 #include <thrift/transport/TNonblockingServerSocket.h>
 
+#include <unistd.h>
+
 #include <atomic>
 #include <cstring>
 
@@ -33,15 +35,22 @@ using Client = bench_templated::BenchClientT<Protocol>;
 template <class Protocol>
 using Processor = bench_templated::BenchProcessorT<Protocol>;
 
+// A socket of this process, for a server that is asked for none.
+Address free_socket(const Address& asked) {
+  if (asked.is_path()) return asked;
+  return {"/tmp/dovetail-bench-thrift-" + std::to_string(getpid()) + ".sock", 0};
+}
+
 template <class Protocol, class ProtocolFactory>
-System threaded(const std::string& name, const std::string& protocol) {
+System threaded(const std::string& name, const std::string& protocol, bool over_unix = false) {
   Wrap wrap = buffered(64 << 10);
   return {name,
           protocol + " protocol, code generated with templates and moveable_types, 64 KiB TBufferedTransport at both "
-                     "ends, TThreadedServer",
+                     "ends, TThreadedServer" + (over_unix ? ", Unix sockets" : ""),
           false,
           [=](const Address& address) {
-            return serve_threaded<Types, Processor<Protocol>, ProtocolFactory>(address, wrap, false);
+            Address bound = over_unix ? free_socket(address) : address;
+            return serve_threaded<Types, Processor<Protocol>, ProtocolFactory>(bound, wrap, false);
           },
           [=](const Address& address) {
             return connect<Types, Client<Protocol>, Protocol, TBufferedTransport>(address, wrap);
@@ -105,6 +114,8 @@ int main(int argc, char** argv) {
   std::vector<System> systems = thrift_defaults();
   systems.push_back(threaded<TBinaryProtocolT<TBufferedTransport>, TBinaryProtocolFactoryT<TBufferedTransport>>(
       "thrift-cpp-64k", "binary"));
+  systems.push_back(threaded<TBinaryProtocolT<TBufferedTransport>, TBinaryProtocolFactoryT<TBufferedTransport>>(
+      "thrift-cpp-64k-unix", "binary", true));
   systems.push_back(threaded<TCompactProtocolT<TBufferedTransport>, TCompactProtocolFactoryT<TBufferedTransport>>(
       "thrift-cpp-compact-64k", "compact"));
   systems.push_back({"thrift-cpp-nonblocking",

@@ -58,7 +58,9 @@ void start(std::shared_ptr<Server> server) {
 template <class Types, class Client, class Protocol, class Transport>
 Connection connect(const Address& address, const Wrap& wrap) {
   return [=](const Work& work) {
-    auto socket = std::make_shared<apache::thrift::transport::TSocket>(address.host, address.port, limits());
+    using apache::thrift::transport::TSocket;
+    auto socket = address.is_path() ? std::make_shared<TSocket>(address.host, limits())
+                                    : std::make_shared<TSocket>(address.host, address.port, limits());
     auto transport = std::static_pointer_cast<Transport>(wrap(socket));
     transport->open();
     return make_task<Types>(std::make_shared<Client>(std::make_shared<Protocol>(transport)), work);
@@ -68,12 +70,14 @@ Connection connect(const Address& address, const Wrap& wrap) {
 // A thread for each connection. To stop while clients are connected, a server polls before each read: `interruptible`.
 template <class Types, class Processor, class ProtocolFactory>
 Address serve_threaded(const Address& address, const Wrap& wrap, bool interruptible) {
-  auto socket = std::make_shared<apache::thrift::transport::TServerSocket>(address.host, address.port);
+  using apache::thrift::transport::TServerSocket;
+  auto socket = address.is_path() ? std::make_shared<TServerSocket>(address.host)
+                                  : std::make_shared<TServerSocket>(address.host, address.port);
   socket->setInterruptableChildren(interruptible);
   start(std::make_shared<apache::thrift::server::TThreadedServer>(
       std::make_shared<Processor>(std::make_shared<Handler<Types>>()), socket, std::make_shared<WrapFactory>(wrap),
       std::make_shared<ProtocolFactory>()));
-  return {address.host, static_cast<uint16_t>(socket->getPort())};
+  return {address.host, address.is_path() ? uint16_t{0} : static_cast<uint16_t>(socket->getPort())};
 }
 
 // The systems that use the code as the compiler generates it without options.

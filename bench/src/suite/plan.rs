@@ -136,14 +136,15 @@ type Line = (
 );
 
 /// One configuration of each library, and what has a target.
-const MAIN: &str = "direct|floor-.*|dovetail-(thrift-binary|thrift-compact|tcp|unix|shm|local|grpc|capnp)|thrift-cpp-64k|\
+const MAIN: &str = "direct|floor-.*|dovetail-(thrift-binary|thrift-compact|tcp|unix|shm|local|grpc|capnp)|thrift-cpp-64k(-unix)?|\
                     thrift-go-framed|grpc-cpp|grpc-cpp-callback|grpc-go|tonic|volo|tarpc|capnp-cpp|rpclib";
 /// Systems of the article on Glue and Thrift, and the best ones at its workload.
 const WORK: &str = "floor-.*|dovetail-.*|thrift-cpp.*|volo|grpc-cpp";
-/// Systems of the agent article, and those that have a target there.
-const AGENT: &str =
-    "floor-(tcp|unix|shm)|dovetail-.*|thrift-cpp-nonblocking|thrift-go.*|grpc-.*|tonic|capnp-cpp";
-const SHARING: &str = "dovetail-((tcp|unix)-async|grpc)|grpc-(cpp|cpp-callback|go)|tonic";
+/// Systems of the agent article, those that have a target there, and all peers that might be
+/// better.
+const AGENT: &str = "floor-(tcp|unix|shm)|dovetail-.*|thrift-.*|grpc-.*|tonic|volo|tarpc|capnp-cpp";
+const SHARING: &str =
+    "dovetail-((tcp|unix)-async|grpc)|grpc-(cpp|cpp-callback|go)|tonic|tarpc|volo-multiplex";
 const ALL: &str = ".*";
 const NONE: &str = "";
 

@@ -22,6 +22,7 @@ const TAILS: &[&str] = &[
     "dovetail-grpc",
     "dovetail-capnp",
     "thrift-cpp-64k",
+    "thrift-cpp-64k-unix",
     "thrift-go-framed",
     "grpc-cpp",
     "grpc-go",
