@@ -211,6 +211,13 @@ impl Connection {
         self.ready.pop_front().or_else(|| self.late_release())
     }
 
+    /// Returns whether everything of `input` has been taken: nothing is received before more comes,
+    /// or a call [returns](Self::returned).
+    pub fn has_taken_all(&self, input: &[u8]) -> bool {
+        let waits = self.late.is_empty() || self.holds();
+        input.is_empty() && self.ready.is_empty() && waits
+    }
+
     /// References have been released. While calls that came before are not read, that waits.
     pub(super) fn released(
         &mut self,

@@ -249,7 +249,7 @@ impl Channel {
                 promise: Some(remote.slot()),
                 ..self.outgoing(method, &params)
             };
-            let queued = link.queue(nested.call(call));
+            let queued = link.queue(&nested.call(call));
             if !self.tries_again(&mut retries, &queued).await {
                 nested.done(&queued);
                 return queued.map(|_| ObjectRef::there(Arc::new(remote)).into());
@@ -405,7 +405,7 @@ impl Channel {
         retries.avoid(visit.server());
         let (link, held) = visit.held();
         let compress = call.compress;
-        match link.queue(call)? {
+        match link.queue(&call)? {
             // It was a number of 32 bits when it was given.
             Some(Queued(Some(call))) => {
                 let call = NativeCall::new(link, call as u32);
@@ -677,7 +677,7 @@ impl Drop for Pending<'_> {
 
 impl Link {
     /// Sends a call and waits for its answer; `None` for a one-way call that has none.
-    async fn call(&self, call: Outgoing<'_, impl Encode>) -> Result<Option<Answered>, Status> {
+    async fn call(&self, call: &Outgoing<'_, impl Encode>) -> Result<Option<Answered>, Status> {
         let call = loop {
             // Before the look at the table: a turn that is offered in between is not missed.
             let turn = self.turn.notified();
@@ -700,7 +700,7 @@ impl Link {
     }
 
     /// `None` where the call has to wait for its turn.
-    fn queue(&self, call: Outgoing<'_, impl Encode>) -> Result<Option<Queued>, Status> {
+    fn queue(&self, call: &Outgoing<'_, impl Encode>) -> Result<Option<Queued>, Status> {
         // Whoever waits says so when it is polled.
         self.with(|table| table.call(call, || Waker::noop().clone()))
     }

@@ -3,6 +3,7 @@
 
 use super::failures::nested_too_late;
 use super::options::Options;
+use super::policies::shorter;
 use crate::peer::context::CallInfo;
 use crate::peer::intercept::{Callee, Intercepted};
 use crate::peer::outgoing::Outgoing;
@@ -90,10 +91,7 @@ impl<'a> Nested<'a> {
 
     /// Limits a time that may be unlimited.
     pub(super) fn limit_streams(&self, own: Option<Duration>) -> Option<Duration> {
-        match (own, self.left) {
-            (Some(own), Some(left)) => Some(own.min(left)),
-            (own, left) => own.or(left),
-        }
+        shorter(own, self.left)
     }
 
     /// Adds to a call what it takes over.

@@ -327,7 +327,7 @@ macro_rules! handle {
         }
 
         fn outgoing<'a, P>(&'a self, method: &'static Method, params: &'a P) -> Outgoing<'a, P> {
-            self.options.policies.current().limited(Outgoing {
+            let mut call = Outgoing {
                 method: Some(method),
                 oneway: method.kind.is_oneway(),
                 timeout: match method.kind.streams() {
@@ -335,7 +335,9 @@ macro_rules! handle {
                     false => Some(self.options.timeout),
                 },
                 ..self.outgoing_by_name(method.name, params)
-            })
+            };
+            self.options.policies.current().limit(&mut call);
+            call
         }
 
         fn outgoing_by_name<'a, P>(&'a self, name: &'a str, params: &'a P) -> Outgoing<'a, P> {

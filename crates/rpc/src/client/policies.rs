@@ -219,12 +219,9 @@ impl Policies {
     }
 
     /// Limits the time of a call.
-    pub(super) fn limited<'a, P>(&self, call: Outgoing<'a, P>) -> Outgoing<'a, P> {
-        let limit = self.of(&call).and_then(|policy| policy.timeout);
-        let limits = call.timeout.into_iter().chain(limit);
-        Outgoing {
-            timeout: limits.min(),
-            ..call
+    pub(super) fn limit<P>(&self, call: &mut Outgoing<'_, P>) {
+        if let Some(policy) = self.of(call) {
+            call.timeout = shorter(call.timeout, policy.timeout);
         }
     }
 
@@ -261,6 +258,14 @@ impl KeyOf {
             })?,
             KeyOf::Value(value) => Some(*value),
         }
+    }
+}
+
+/// Returns the shorter of two times, each of which may be unlimited.
+pub(super) fn shorter(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
     }
 }
 

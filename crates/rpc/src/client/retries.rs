@@ -1,5 +1,5 @@
 use super::options::Options;
-use super::policies::{CallPolicy, Policies, RetryPolicy};
+use super::policies::{CallPolicy, Policies, RetryPolicy, shorter};
 use super::servers::Choice;
 use crate::peer::outgoing::Outgoing;
 use crate::{Code, Status, clock};
@@ -77,11 +77,10 @@ impl<'a> Retries<'a> {
 
     /// Returns what decides where the next attempt goes.
     pub(super) fn choice<P>(&self, call: &Outgoing<'_, P>) -> Choice<'_> {
-        let limits = [call.timeout, self.attempt_timeout()];
         Choice {
             key: self.options.key.as_ref().and_then(|key| key.hash(call)),
             avoid: &self.servers,
-            limit: limits.into_iter().flatten().min(),
+            limit: shorter(call.timeout, self.attempt_timeout()),
             waits: self.waits,
         }
     }
@@ -91,15 +90,27 @@ impl<'a> Retries<'a> {
         self.servers.extend(servers);
     }
 
-    /// Notes that the call has succeeded.
-    pub(super) fn succeeded(&self) {
-        self.policies.budget.succeeded();
+    /// Takes the answer to an attempt. Returns the pause before another attempt; `None` where there
+    /// is no other, as on a channel that never redials.
+    pub(super) fn after<T>(
+        &mut self,
+        answer: &Result<T, Status>,
+        redials: bool,
+    ) -> Option<Duration> {
+        match answer {
+            Ok(_) => {
+                self.policies.budget.succeeded();
+                None
+            }
+            Err(status) if redials => self.pause(status),
+            Err(_) => None,
+        }
     }
 
     /// Returns the pause before another attempt; `None` where that could do harm, or is of no use
     /// any longer. A call that was not sent was stopped by the end of another call's connection, so
     /// callers do not go round in circles.
-    pub(super) fn pause(&mut self, status: &Status) -> Option<Duration> {
+    fn pause(&mut self, status: &Status) -> Option<Duration> {
         if status.asks_for_description() && !self.describes {
             self.describes = true;
             return Some(Duration::ZERO);

@@ -6,12 +6,12 @@ use super::pool;
 use super::routes::Route;
 use crate::buffers::Gathered;
 use crate::counters::count;
-use crate::method::ServiceDescriptor;
+use crate::method::{Method, ServiceDescriptor};
 use crate::peer::call::{Call, HandlerFuture, Reply};
 use crate::peer::context::{CallInfo, Caller};
 use crate::peer::failures::{cancelled, panicked, too_late};
 use crate::peer::incoming::{Incoming, ReplyTo, Target};
-use crate::peer::intercept::{Admission, Chain, Exit, Finish, Outcome, Preview};
+use crate::peer::intercept::{Admission, Chain, Exit, Finish, Observed, Outcome, Preview};
 use crate::peer::objects::{self, ObjectMethod, Owned, no_object};
 use crate::peer::share::Over;
 use crate::peer::stop::stopped;
@@ -80,9 +80,11 @@ impl Dispatcher {
                 self.find(&call, &caller, contract.as_deref())
             }
         };
+        // The clock is not asked without need, nor twice.
+        let now = call.deadline.map(|_| clock::now());
         match found {
-            Ok(found) if call.deadline.is_none_or(|deadline| deadline > clock::now()) => {
-                self.run(pool, found, call, caller, buffer)
+            Ok(found) if call.deadline.is_none() || call.deadline > now => {
+                self.run(pool, found, call, caller, buffer, now)
             }
             Ok(_) => {
                 count(&self.counters.late_calls);
@@ -128,7 +130,16 @@ impl Dispatcher {
     ) -> Option<Box<Preview>> {
         let route = self.routes.find(&head.target).ok()?;
         let chain = self.routes.around(&route)?;
-        let call = Call::new(head, route.method, caller.clone(), self.limits, Vec::new());
+        let observed = Observed::default();
+        let buffer = Vec::new();
+        let call = Call::new(
+            head,
+            route.method,
+            caller.clone(),
+            self.limits,
+            buffer,
+            observed,
+        );
         let preview = AssertUnwindSafe(|| Preview::new(call, route.descriptor, chain));
         let preview = catch_unwind(preview).unwrap_or_else(|_| {
             count(&self.counters.panics);
@@ -183,14 +194,10 @@ impl Dispatcher {
         call: Box<Incoming>,
         caller: Arc<Caller>,
         buffer: Vec<u8>,
+        now: Option<Instant>,
     ) -> RunningCall<'a> {
         count(&self.counters.calls);
         let reply = call.reply.clone();
-        let method = match &found {
-            Found::Service(route) => route.method,
-            Found::Object(_, method) => method.method,
-        };
-        let call = Call::new(call, method, caller, self.limits, buffer);
         let of_object = match &found {
             Found::Service(_) => None,
             Found::Object(_, method) => self.routes.around_object(method),
@@ -199,6 +206,12 @@ impl Dispatcher {
             Found::Service(route) => self.routes.around(route),
             Found::Object(..) => of_object.as_ref(),
         };
+        let called = found.called();
+        let observed = chain.map_or_else(Observed::default, |chain| {
+            let now = now.unwrap_or_else(clock::now);
+            Observed::new(chain.clone(), called, call.body.size(), now)
+        });
+        let call = Call::new(call, called.1, caller, self.limits, buffer, observed);
         let started = catch_unwind(AssertUnwindSafe(|| match chain {
             None => self.begin_on(pool, found, call, None),
             Some(chain) => self.intercepted(pool, found, call, chain),
@@ -321,7 +334,7 @@ impl Dispatcher {
         call: Call,
         chain: &Arc<Chain>,
     ) -> Begun<'a> {
-        let mut admission = Admission::new(call, found.descriptor(), chain.clone());
+        let mut admission = Admission::new(call, found.called().0);
         match admission.proceed(chain) {
             Some(Ok((call, finish))) => self.begin_on(pool, found, call, Some(finish)),
             Some(Err(reply)) => {
@@ -403,10 +416,10 @@ enum Found {
 }
 
 impl Found {
-    fn descriptor(&self) -> &'static ServiceDescriptor {
+    fn called(&self) -> (&'static ServiceDescriptor, &'static Method) {
         match self {
-            Found::Service(route) => route.descriptor,
-            Found::Object(_, method) => method.descriptor,
+            Found::Service(route) => (route.descriptor, route.method),
+            Found::Object(_, method) => (method.descriptor, method.method),
         }
     }
 }

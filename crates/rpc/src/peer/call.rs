@@ -2,11 +2,11 @@ use super::machine::code_of;
 use super::record::{Record, tagged};
 use super::share::{Charge, SMALL};
 use crate::buffers::Gathered;
-use crate::method::{Method, ServiceDescriptor};
+use crate::method::Method;
 use crate::peer::context::{CallInfo, Caller, Compress, OpenCall};
 use crate::peer::extensions::Extensions;
 use crate::peer::incoming::{Incoming, ReplyTo, Target};
-use crate::peer::intercept::{Chain, Direction, Observed, Outcome};
+use crate::peer::intercept::{Direction, Observed, Outcome};
 use crate::peer::objects::{Transfer, Unsent};
 use crate::peer::reply::{ReplyBody, Thrown};
 use crate::peer::streams::{ItemOf, Receiver, StreamCall, Streaming};
@@ -75,6 +75,7 @@ impl Call {
         caller: Arc<Caller>,
         limits: Limits,
         out: Vec<u8>,
+        observed: Observed,
     ) -> Self {
         let preview = incoming.preview.as_mut();
         let extensions = preview.map(|preview| std::mem::take(&mut preview.extensions));
@@ -95,7 +96,7 @@ impl Call {
             over: AtomicBool::new(false),
             cancellation: incoming.cancellation.take(),
             extensions: extensions.unwrap_or_default(),
-            observed: Observed::default(),
+            observed,
             stop: None,
             trace: None,
             recording: None,
@@ -389,14 +390,6 @@ impl Call {
     /// Returns the parameters as they came, and their encoding.
     pub(crate) fn parameters(&self) -> (Encoding, Body) {
         (self.incoming.encoding, self.incoming.body.clone())
-    }
-
-    /// Has these interceptors look at the call.
-    pub(crate) fn observe(&mut self, chain: Arc<Chain>, service: &'static ServiceDescriptor) {
-        let (size, called) = (self.size(), (service, self.method));
-        if let Some(info) = Arc::get_mut(&mut self.context.0.call) {
-            info.observed = Observed::new(chain, called, size);
-        }
     }
 
     /// Returns the deadline of a call of which an interceptor has shortened it.

@@ -21,9 +21,15 @@ const LAST_WORD: Duration = Duration::from_millis(10);
 
 /// Sends what is queued on a connection.
 pub(crate) trait Flush: Any + Send + Sync {
-    /// Does so in its own time, or waits until it has left: no longer than until `deadline`, or as
-    /// long as it sees fit where there is none.
-    fn flush(&self, link: &Link, deadline: Option<Instant>);
+    /// Takes the queue, which is not empty, for a [`flush`](Self::flush) on this thread. A driver
+    /// that sends in its own time, or on another thread just now, takes nothing.
+    fn take(&self, _: &mut Table) -> Vec<u8> {
+        Vec::new()
+    }
+
+    /// Sends in its own time, or waits until what was [taken](Self::take) has left: no longer than
+    /// until `deadline`, or as long as it sees fit where there is none.
+    fn flush(&self, link: &Link, taken: Vec<u8>, deadline: Option<Instant>);
 
     /// Somebody has gone who may have been the one to receive.
     fn parted(&self, _: &Link) {}
@@ -229,11 +235,11 @@ impl Link {
         let mut table = self.lock();
         let result = work(&mut table);
         table.transmit();
-        let queued = !table.out.is_empty();
+        let taken = (!table.out.is_empty()).then(|| self.driver.take(&mut table));
         drop(table);
         self.objects.tidy();
-        if queued {
-            self.driver.flush(self, deadline);
+        if let Some(taken) = taken {
+            self.driver.flush(self, taken, deadline);
         }
         result
     }
@@ -253,7 +259,7 @@ pub(crate) struct Queued(pub(crate) tokio::sync::Notify);
 
 #[cfg(feature = "async")]
 impl Flush for Queued {
-    fn flush(&self, _: &Link, _: Option<Instant>) {
+    fn flush(&self, _: &Link, _: Vec<u8>, _: Option<Instant>) {
         self.0.notify_one();
     }
 

@@ -203,7 +203,7 @@ impl Machine {
     /// Appends a call. Its number is `None` where no answer comes.
     pub(super) fn call(
         &mut self,
-        call: Outgoing<'_, impl Encode>,
+        call: &Outgoing<'_, impl Encode>,
         target: Option<Target>,
         objects: Option<Arc<Transfer>>,
         out: &mut Vec<u8>,

@@ -133,7 +133,7 @@ impl Table {
     /// for its [`turn`](Self::turn).
     pub(crate) fn call(
         &mut self,
-        call: Outgoing<'_, impl Encode>,
+        call: &Outgoing<'_, impl Encode>,
         waiter: impl FnOnce() -> Waker,
     ) -> Result<Option<Queued>, Status> {
         if let Some(why) = &self.broken {

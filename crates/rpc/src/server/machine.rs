@@ -51,6 +51,57 @@ pub(super) enum Machine {
     Http2,
 }
 
+/// The state of a machine after it has received.
+#[derive(Clone, Copy)]
+pub(super) struct Progress {
+    /// The messages of which a part has been taken off the input, where that is not always whole
+    /// messages.
+    pub(super) parts: Option<Parts>,
+    /// The bytes of these parts, and of calls which the peer has not finished.
+    pub(super) held: usize,
+    /// How much to receive next.
+    pub(super) needs: usize,
+    /// The machine is known to give nothing before more is received, or a handler has something to
+    /// say.
+    pub(super) taken_all: bool,
+}
+
+impl Default for Progress {
+    fn default() -> Self {
+        Progress {
+            parts: None,
+            held: 0,
+            needs: 1,
+            taken_all: false,
+        }
+    }
+}
+
+impl Progress {
+    /// Looks at the machine of a connection that several use.
+    fn of_table(table: &mut Table, input: &[u8]) -> Self {
+        let mut progress = Progress {
+            needs: table.needs(),
+            ..Progress::default()
+        };
+        if let Some(machine) = table.machine() {
+            progress.parts = machine.unfinished().map(|unfinished| Parts {
+                oldest: unfinished.start,
+                begun: unfinished.end,
+                headed: false,
+            });
+            progress.held = progress.parts.map_or(0, |_| machine.held());
+            progress.taken_all = machine.has_taken_all(input);
+        } else if let Some(machine) = table.capnp() {
+            progress.held = machine.held();
+        }
+        if progress.taken_all {
+            progress.needs = 1;
+        }
+        progress
+    }
+}
+
 /// Why a connection cannot go on.
 pub(super) enum Fault {
     Thrift(ProtocolError),
@@ -98,7 +149,7 @@ impl From<websocket::Error> for Fault {
 #[deny(clippy::wildcard_enum_match_arm)]
 impl Machine {
     /// The next thing that has arrived; `None` where more must be received first. What the wire
-    /// itself has to say at once goes to `out`.
+    /// itself has to say at once goes to `out`. `progress` is set unless it fails.
     pub(super) fn receive(
         &mut self,
         input: &mut BytesMut,
@@ -106,6 +157,7 @@ impl Machine {
         caller: &Arc<Caller>,
         driver: &Arc<dyn Flush>,
         out: &mut Vec<u8>,
+        progress: &mut Progress,
     ) -> Result<Option<Arrival>, Fault> {
         if let Machine::Detecting = self {
             let Some(first) = input.first() else {
@@ -135,17 +187,20 @@ impl Machine {
             Machine::Http2 => Err(Fault::noted(NO_HTTP2)),
             Machine::Thrift(machine) => {
                 let call = machine.receive(input)?;
+                progress.needs = machine.needs();
                 Ok(call.map(|call| Arrival::Call(call.into())))
             }
             Machine::Http(machine) => {
                 let call = machine.receive(input, shared, caller);
                 machine.transmit_at_once(out);
+                *progress = machine.progress();
                 Ok(call?.map(Arrival::Call))
             }
             Machine::MsgpackRpc(link) | Machine::Dovetail(link) | Machine::Capnp(link) => {
                 let directory = link.directory(&shared.dispatcher.routes);
                 let mut table = link.lock();
                 let called = table.advance(input, &directory);
+                *progress = Progress::of_table(&mut table, input);
                 if let Some(machine) = table.machine() {
                     machine.transmit(out);
                     let refused = machine.take_refused();
@@ -260,18 +315,6 @@ impl Machine {
         machine
     }
 
-    /// How much to receive next.
-    pub(super) fn needs(&self) -> usize {
-        match self {
-            Machine::Thrift(machine) => machine.needs(),
-            Machine::Http(machine) => machine.needs(),
-            Machine::MsgpackRpc(link) | Machine::Dovetail(link) | Machine::Capnp(link) => {
-                link.lock().needs()
-            }
-            Machine::Detecting | Machine::Http2 => 1,
-        }
-    }
-
     /// Returns whether the peer's wire is known.
     pub(super) fn is_known(&self) -> bool {
         match self {
@@ -304,27 +347,6 @@ impl Machine {
     /// at all times.
     pub(super) fn is_multiplexed(&self) -> bool {
         matches!(self, Machine::Dovetail(_) | Machine::Capnp(_))
-    }
-
-    /// The messages of which a part has been taken off the input, where that is not always whole
-    /// messages.
-    pub(super) fn parts(&self) -> Option<Parts> {
-        match self {
-            Machine::Http(machine) => machine.parts(),
-            Machine::Dovetail(link) => {
-                let unfinished = native(link, |machine| machine.unfinished())??;
-                Some(Parts {
-                    oldest: unfinished.start,
-                    begun: unfinished.end,
-                    headed: false,
-                })
-            }
-            Machine::Detecting
-            | Machine::Thrift(_)
-            | Machine::MsgpackRpc(_)
-            | Machine::Capnp(_)
-            | Machine::Http2 => None,
-        }
     }
 
     /// Returns whether a peer that has closed its sending side takes no answers.
@@ -499,32 +521,6 @@ impl Machine {
             Machine::Detecting | Machine::Http2 => {}
         }
         Fault::Thrift(error)
-    }
-
-    /// The bytes of parts of messages that have been taken off the input.
-    pub(super) fn held(&self) -> usize {
-        match self {
-            Machine::Http(machine) => machine.held(),
-            Machine::Dovetail(link) => native(link, |machine| machine.held()).unwrap_or(0),
-            Machine::Detecting
-            | Machine::Thrift(_)
-            | Machine::MsgpackRpc(_)
-            | Machine::Capnp(_)
-            | Machine::Http2 => 0,
-        }
-    }
-
-    /// The bytes that are kept of calls which the peer has not finished, where peers do that.
-    pub(super) fn kept(&self) -> usize {
-        match self {
-            Machine::Capnp(link) => capnp(link, |machine| machine.held()).unwrap_or(0),
-            Machine::Detecting
-            | Machine::Thrift(_)
-            | Machine::Http(_)
-            | Machine::MsgpackRpc(_)
-            | Machine::Dovetail(_)
-            | Machine::Http2 => 0,
-        }
     }
 
     /// More has been received than is held for a peer.

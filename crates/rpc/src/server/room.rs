@@ -101,8 +101,8 @@ impl Entry {
 
 #[cfg(feature = "async")]
 impl Flush for Entry {
-    fn flush(&self, link: &Link, deadline: Option<Instant>) {
-        self.queued.flush(link, deadline);
+    fn flush(&self, link: &Link, taken: Vec<u8>, deadline: Option<Instant>) {
+        self.queued.flush(link, taken, deadline);
     }
 
     fn released(&self) {

@@ -3,8 +3,8 @@
 
 use super::aside::Waiter;
 use super::http::Socket;
-use super::machine::{Fault, GOING_DOWN, Machine};
-use super::pace::{Pace, Parts};
+use super::machine::{Fault, GOING_DOWN, Machine, Progress};
+use super::pace::Pace;
 use super::{LINGER, MAX_REFUSED, REFUSES, Shared};
 use crate::buffers::{self, Gathered};
 use crate::counters::count;
@@ -53,8 +53,8 @@ pub(super) struct Session<'a> {
     /// Why that is too much.
     over: Option<Over>,
     pace: Pace,
-    /// Messages of which the machine has a part.
-    parts: Option<Parts>,
+    /// The machine when it last received.
+    progress: Progress,
     connected: Instant,
     end: Option<SessionEnd>,
     /// The first call that was refused because the server goes down.
@@ -109,7 +109,7 @@ impl<'a> Session<'a> {
             driver,
             input: BytesMut::new(),
             pace: Pace::default(),
-            parts: None,
+            progress: Progress::default(),
             connected: clock::now(),
             end: None,
             refuses: None,
@@ -126,7 +126,6 @@ impl<'a> Session<'a> {
         if self.ends() && !self.drains() {
             return None;
         }
-        let empty = self.input.is_empty();
         self.pace.received(self.input.len());
         let received = self.machine.receive(
             &mut self.input,
@@ -134,16 +133,13 @@ impl<'a> Session<'a> {
             &self.caller,
             &self.driver,
             out,
+            &mut self.progress,
         );
         if !self.ends() && self.is_draining() && self.machine.is_multiplexed() {
             // A peer whose wire has just become known can be told.
             self.drain();
         }
         self.pace.taken(self.input.len());
-        // Without input nothing begins.
-        if !empty || self.parts.is_some() {
-            self.parts = self.machine.parts();
-        }
         self.count_received();
         if self.machine.socket().is_some_and(Socket::is_over) {
             self.end.get_or_insert(SessionEnd::LastCall);
@@ -190,11 +186,7 @@ impl<'a> Session<'a> {
     /// Charges the peer for what is held of messages of which there is a part, and of calls that it
     /// has not finished.
     fn count_received(&mut self) {
-        let parts = match self.parts {
-            Some(_) => self.machine.held(),
-            None => 0,
-        };
-        let size = self.input.len() + parts + self.machine.kept();
+        let size = self.input.len() + self.progress.held;
         let grown = self.received.follow(size);
         let still = self.over.and(self.share()).and_then(|share| share.over());
         self.over = grown.err().or(still);
@@ -369,9 +361,16 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Returns whether [`next`](Self::next) is known to return nothing before more is received, or
+    /// a handler has something to say.
+    #[cfg(feature = "async")]
+    pub(super) fn has_taken_all(&self) -> bool {
+        self.progress.taken_all && !self.ends()
+    }
+
     /// Returns whether nothing has arrived that waits to be a call.
     pub(super) fn is_idle(&self) -> bool {
-        self.input.is_empty() && self.parts.is_none()
+        self.input.is_empty() && self.progress.parts.is_none()
     }
 
     /// True for a connection with one call, whose items come and go while it runs.
@@ -393,7 +392,7 @@ impl<'a> Session<'a> {
 
     /// How much to receive next.
     pub(super) fn needs(&self) -> usize {
-        let needs = self.machine.needs();
+        let needs = self.progress.needs;
         match (needs > PIECE).then(|| self.share()).flatten() {
             // No buffer for what there is no room for.
             Some(share) => share.room().clamp(PIECE, needs),
@@ -439,7 +438,7 @@ impl<'a> Session<'a> {
         if self.is_leaving() && self.is_idle() {
             return self.leave();
         }
-        self.pace.waits(self.parts);
+        self.pace.waits(self.progress.parts);
         match (self.is_idle(), &self.machine) {
             (true, Machine::Detecting) => {
                 let silent = clock::now().saturating_duration_since(self.connected);

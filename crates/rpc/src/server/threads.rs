@@ -478,7 +478,7 @@ impl Sender {
 }
 
 impl Flush for Sender {
-    fn flush(&self, link: &Link, _: Option<Instant>) {
+    fn flush(&self, link: &Link, _: Vec<u8>, _: Option<Instant>) {
         // Nobody else sends between taking and sending.
         let sending = self.lock();
         let out = link.lock().take_out(Vec::new());

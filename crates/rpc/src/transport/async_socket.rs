@@ -103,16 +103,21 @@ impl AsyncSocket {
         })
     }
 
-    /// Returns the way in which an accepted peer goes on, which its first bytes say; `None` where
-    /// it is known. Nothing is lost where the future is dropped.
-    pub(crate) async fn choice(&self) -> io::Result<Option<Choice>> {
-        Ok(match self {
+    /// Returns whether the way in which an accepted peer goes on is to be waited for.
+    pub(crate) fn chooses(&self) -> bool {
+        matches!(self, AsyncSocket::Unix { chosen: false, .. })
+    }
+
+    /// Returns the way in which an accepted peer goes on, which its first bytes say. Nothing is
+    /// lost where the future is dropped.
+    pub(crate) async fn choice(&self) -> io::Result<Choice> {
+        Ok(Choice(match self {
             AsyncSocket::Unix {
                 socket,
                 chosen: false,
-            } => Some(Choice(AsyncMemory::chosen(socket).await?.map(Box::new))),
+            } => AsyncMemory::chosen(socket).await?.map(Box::new),
             _ => None,
-        })
+        }))
     }
 
     /// Goes on with what the peer has chosen.
@@ -132,28 +137,56 @@ impl AsyncSocket {
         needs: usize,
         spin_policy: &mut SpinPolicy,
     ) -> io::Result<usize> {
-        let mut start = None;
-        if let Some(mut poll) = spin_policy.poll() {
-            loop {
-                match self.look(input, needs) {
-                    Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
-                    result => {
-                        spin_policy.met(&poll);
-                        return result;
-                    }
-                }
-                // Whatever else the loop has to do is done now, then the sockets are looked at.
-                tokio::task::yield_now().await;
-                if !spin_policy.goes_on(&mut poll) {
-                    break;
+        match self.spin(input, needs, spin_policy).await {
+            Ok(received) => received,
+            Err(start) => self.receive_later(input, needs, spin_policy, start).await,
+        }
+    }
+
+    /// The first half of [`receive`](Self::receive): polls, where that has paid lately. The error
+    /// says that nothing has come since this moment.
+    pub(crate) async fn spin(
+        &self,
+        input: &mut BytesMut,
+        needs: usize,
+        spin_policy: &mut SpinPolicy,
+    ) -> Result<io::Result<usize>, Instant> {
+        let Some(mut poll) = spin_policy.poll() else {
+            return Err(Instant::now());
+        };
+        loop {
+            match self.look(input, needs) {
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+                result => {
+                    spin_policy.met(&poll);
+                    return Ok(result);
                 }
             }
-            start = poll.start();
+            // Whatever else the loop has to do is done now, then the sockets are looked at.
+            tokio::task::yield_now().await;
+            if !spin_policy.goes_on(&mut poll) {
+                return Err(poll.start().unwrap_or_else(Instant::now));
+            }
         }
-        let start = start.unwrap_or_else(Instant::now);
-        let result = self.when_readable(|| self.try_receive(input, needs)).await;
-        spin_policy.waited(start);
-        result
+    }
+
+    /// The second half of [`receive`](Self::receive), which has begun at `start`: waits.
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "an `async fn` has room for its parameters twice, on each idle connection"
+    )]
+    pub(crate) fn receive_later<'a>(
+        &'a self,
+        input: &'a mut BytesMut,
+        needs: usize,
+        spin_policy: &'a mut SpinPolicy,
+        start: Instant,
+    ) -> impl Future<Output = io::Result<usize>> + 'a {
+        async move {
+            let result = self.when_readable(|| self.try_receive(input, needs)).await;
+            spin_policy.waited(start);
+            result
+        }
     }
 
     fn try_receive(&self, input: &mut BytesMut, needs: usize) -> io::Result<usize> {

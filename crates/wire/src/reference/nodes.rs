@@ -11,10 +11,18 @@ use std::sync::Arc;
 /// first one.
 #[derive(Default)]
 pub struct ReadNodes {
+    /// The encoding has nodes behind the value. In others each node stands where it is named.
+    apart: bool,
+    /// On the heap: most messages have no nodes, and pay for none.
+    table: Option<Box<ReadTable>>,
+}
+
+#[derive(Default)]
+struct ReadTable {
     nodes: BTreeMap<u64, ReadNode>,
     /// Those that have been named and come behind the value, the one that was named last at the
-    /// end. `None` in an encoding in which each node stands where it is named.
-    later: Option<Vec<Box<dyn ReadLater>>>,
+    /// end.
+    later: Vec<Box<dyn ReadLater>>,
     /// How many of those have come.
     part: u64,
 }
@@ -40,14 +48,16 @@ impl ReadNodes {
     /// In an encoding in which nodes may come behind the value.
     pub(crate) fn apart() -> Self {
         ReadNodes {
-            later: Some(Vec::new()),
-            ..Self::default()
+            apart: true,
+            table: None,
         }
     }
 
     /// How many there are.
     pub fn count(&self) -> u64 {
-        self.nodes.len() as u64
+        self.table
+            .as_ref()
+            .map_or(0, |table| table.nodes.len() as u64)
     }
 
     /// Keeps a node; an error where its number is taken.
@@ -56,11 +66,12 @@ impl ReadNodes {
     }
 
     fn put<N: Any>(&mut self, number: u64, node: N, later: bool) -> Result<(), DecodeError> {
-        match self.nodes.entry(number) {
+        let table = self.table.get_or_insert_default();
+        match table.nodes.entry(number) {
             Entry::Vacant(place) => {
                 place.insert(ReadNode {
                     node: Box::new(node),
-                    part: self.part,
+                    part: table.part,
                     comes_later: later,
                 });
                 Ok(())
@@ -71,7 +82,8 @@ impl ReadNodes {
 
     /// Puts a node in the place of what stood for it while it was read.
     pub fn complete<N: Any>(&mut self, number: u64, node: N) {
-        if let Some(known) = self.nodes.get_mut(&number) {
+        let table = self.table.as_mut();
+        if let Some(known) = table.and_then(|table| table.nodes.get_mut(&number)) {
             known.node = Box::new(node);
         }
     }
@@ -83,10 +95,12 @@ impl ReadNodes {
 
     /// The node of this number, and whether it stands in an earlier part of the message.
     pub(crate) fn find<N: Any + Clone>(&self, number: u64) -> Result<(N, bool), DecodeError> {
-        let Some(known) = self.nodes.get(&number) else {
+        let table = self.table.as_ref();
+        let known = table.and_then(|table| Some((table.nodes.get(&number)?, table.part)));
+        let Some((known, part)) = known else {
             return Err(bad(number, "has not come before it"));
         };
-        let before = !known.comes_later && known.part != self.part;
+        let before = !known.comes_later && known.part != part;
         match known.node.downcast_ref::<N>() {
             Some(node) => Ok((node.clone(), before)),
             None => Err(bad(number, "is of another type")),
@@ -95,7 +109,7 @@ impl ReadNodes {
 
     /// True if a node with a new number may come behind the value.
     pub(crate) fn may_come_later(&self) -> bool {
-        self.later.is_some()
+        self.apart
     }
 
     /// Awaits a node behind the value; until then `node` stands for it.
@@ -106,20 +120,24 @@ impl ReadNodes {
         later: impl ReadLater + 'static,
     ) -> Result<(), DecodeError> {
         self.put(number, node, true)?;
-        self.later.get_or_insert_default().push(Box::new(later));
+        let table = self.table.get_or_insert_default();
+        table.later.push(Box::new(later));
         Ok(())
     }
 
     /// The node that comes next behind the value.
     pub(crate) fn next_part(&mut self) -> Option<Box<dyn ReadLater>> {
-        let next = self.later.as_mut()?.pop()?;
-        self.part += 1;
+        let table = self.table.as_mut()?;
+        let next = table.later.pop()?;
+        table.part += 1;
         Some(next)
     }
 
     /// Forgets what stands for a node that comes now.
     pub(crate) fn comes(&mut self, number: u64) {
-        self.nodes.remove(&number);
+        if let Some(table) = &mut self.table {
+            table.nodes.remove(&number);
+        }
     }
 }
 
@@ -142,11 +160,17 @@ pub enum Numbered {
 /// The nodes of a message that have been written. Takes no memory before the first one.
 #[derive(Debug, Default)]
 pub struct WrittenNodes {
+    /// There are numbers from an earlier message.
+    foreign: bool,
+    /// On the heap: most messages have no nodes, and pay for none.
+    table: Option<Box<WrittenTable>>,
+}
+
+#[derive(Debug, Default)]
+struct WrittenTable {
     /// By address, or by what else they are known by. Their owners, so that no address is used
     /// again.
     numbers: BTreeMap<u64, (u64, Option<Arc<dyn Any>>)>,
-    /// There are numbers from an earlier message.
-    foreign: bool,
     /// Those that are written behind the value, the one that was named last at the end.
     later: Later,
 }
@@ -185,12 +209,13 @@ impl WrittenNodes {
 
     /// Writes a node behind the value.
     pub(crate) fn wait<T: Node>(&mut self, node: &Arc<T>) {
-        self.later.0.push(node.clone());
+        let table = self.table.get_or_insert_default();
+        table.later.0.push(node.clone());
     }
 
     /// The node that is written next behind the value.
     pub(crate) fn next_part(&mut self) -> Option<Arc<dyn WriteLater>> {
-        self.later.0.pop()
+        self.table.as_mut()?.later.0.pop()
     }
 
     /// The number of the node with this label, which is unique among those of the message.
@@ -201,8 +226,13 @@ impl WrittenNodes {
     /// The number of a node that nothing refers to again.
     pub fn anonymous(&mut self) -> Result<u64, EncodeError> {
         // Neither an address nor a label is that large.
-        let number = self.numbers.len() as u64;
+        let number = self.count();
         self.labelled(u64::MAX - number).map(|_| number)
+    }
+
+    fn count(&self) -> u64 {
+        let table = self.table.as_ref();
+        table.map_or(0, |table| table.numbers.len() as u64)
     }
 
     fn number(
@@ -213,8 +243,8 @@ impl WrittenNodes {
         if self.foreign {
             return Err(FOREIGN);
         }
-        let next = self.numbers.len() as u64;
-        match self.numbers.entry(key) {
+        let next = self.count();
+        match self.table.get_or_insert_default().numbers.entry(key) {
             Entry::Occupied(known) => Ok(Numbered::Again(known.get().0)),
             Entry::Vacant(place) => {
                 place.insert((next, owner.map(|owner| owner())));
@@ -227,9 +257,9 @@ impl WrittenNodes {
     /// together.
     pub(crate) fn foreign(&mut self) -> Result<(), EncodeError> {
         self.foreign = true;
-        match self.numbers.is_empty() {
-            true => Ok(()),
-            false => Err(FOREIGN),
+        match self.count() {
+            0 => Ok(()),
+            _ => Err(FOREIGN),
         }
     }
 }

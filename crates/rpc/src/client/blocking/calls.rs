@@ -101,7 +101,7 @@ impl BlockingConnection {
             if let Some(link) = link.upgrade() {
                 driver.answer(&link, &answering.reply, answer);
                 // Whoever waits may be receiving.
-                BlockingConnection { link, driver }.serve_all();
+                BlockingConnection::of_ends(link, driver).serve_all();
             }
         };
         let call = reply.cancelled_as();
@@ -187,7 +187,7 @@ fn attend(link: &Weak<Link>, driver: &Arc<Driver>) {
         && let Some(link) = link.upgrade()
     {
         let (driver, deadline) = (driver.clone(), Instant::now() + ASIDE);
-        let connection = BlockingConnection { link, driver };
+        let connection = BlockingConnection::of_ends(link, driver);
         let _ = connection.wait(deadline, |_| {
             match connection.driver.roles().aside.is_empty() {
                 true => Poll::Ready(()),

@@ -28,6 +28,7 @@ use dovetail_protocol::Execution;
 use dovetail_wire::Encode;
 use std::collections::VecDeque;
 use std::io;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
@@ -40,9 +41,12 @@ const DOUBTFUL: Duration = Duration::from_secs(1);
 /// How long a server that takes nothing is waited for before one looks again what it has sent.
 const STUCK: Duration = Duration::from_millis(1);
 
-/// A connection that any number of callers share.
+/// A connection that any number of callers share. Each call takes a clone of it.
 #[derive(Clone)]
-pub(crate) struct BlockingConnection {
+pub(crate) struct BlockingConnection(Arc<Ends>);
+
+/// The link of a connection, and its driver.
+pub(crate) struct Ends {
     pub(super) link: Arc<Link>,
     pub(super) driver: Arc<Driver>,
 }
@@ -171,22 +175,9 @@ impl Driver {
         }
     }
 
-    /// Sends what is queued, unless another caller does so already and takes it along.
-    fn send(&self, link: &Link, deadline: Instant) {
-        if self.sending.swap(true, Ordering::AcqRel) {
-            return;
-        }
-        let mut empty = Vec::new();
+    /// Sends these bytes, and whatever is queued meanwhile.
+    fn send(&self, link: &Link, mut out: Vec<u8>, deadline: Instant) {
         loop {
-            let mut table = link.lock();
-            if table.out.is_empty() || table.broken() {
-                if table.out.capacity() == 0 {
-                    table.out = empty;
-                }
-                return self.sending.store(false, Ordering::Release);
-            }
-            let mut out = table.take_out(empty);
-            drop(table);
             match self.send_all(link, &out, deadline) {
                 Ok(()) => {}
                 // Part of a message may have left: nothing can follow it.
@@ -196,7 +187,14 @@ impl Driver {
                 Err(error) => link.lock().cut(&lost(&link.target, &error)),
             }
             buffers::sent(&mut out);
-            empty = out;
+            let mut table = link.lock();
+            if table.out.is_empty() || table.broken() {
+                if table.out.capacity() == 0 {
+                    table.out = out;
+                }
+                return self.sending.store(false, Ordering::Release);
+            }
+            out = table.take_out(out);
         }
     }
 
@@ -310,11 +308,19 @@ impl Driver {
 }
 
 impl Flush for Driver {
-    fn flush(&self, link: &Link, deadline: Option<Instant>) {
-        self.send(
-            link,
-            deadline.unwrap_or_else(|| Instant::now() + self.limits),
-        );
+    fn take(&self, table: &mut Table) -> Vec<u8> {
+        // A thread that sends already takes the queue along.
+        match table.broken() || self.sending.swap(true, Ordering::AcqRel) {
+            true => Vec::new(),
+            false => table.take_out(Vec::new()),
+        }
+    }
+
+    fn flush(&self, link: &Link, taken: Vec<u8>, deadline: Option<Instant>) {
+        if !taken.is_empty() {
+            let deadline = deadline.unwrap_or_else(|| Instant::now() + self.limits);
+            self.send(link, taken, deadline);
+        }
     }
 
     fn parted(&self, link: &Link) {
@@ -327,6 +333,14 @@ impl Flush for Driver {
 
     fn released(&self) {
         self.end();
+    }
+}
+
+impl Deref for BlockingConnection {
+    type Target = Ends;
+
+    fn deref(&self) -> &Ends {
+        &self.0
     }
 }
 
@@ -372,16 +386,17 @@ impl BlockingConnection {
             driver.clone(),
             options.around(),
         );
-        BlockingConnection { link, driver }
+        Self::of_ends(link, driver)
+    }
+
+    pub(super) fn of_ends(link: Arc<Link>, driver: Arc<Driver>) -> Self {
+        BlockingConnection(Arc::new(Ends { link, driver }))
     }
 
     /// The connection with this link, where a blocking client has made it.
     pub(crate) fn of(link: &Arc<Link>) -> Option<Self> {
         let driver = link.driver().downcast().ok()?;
-        Some(BlockingConnection {
-            link: link.clone(),
-            driver,
-        })
+        Some(Self::of_ends(link.clone(), driver))
     }
 
     /// Whether it is to be trusted with a call: asks the socket where it was idle for long.
@@ -402,7 +417,7 @@ impl BlockingConnection {
     /// Sends a call whose answer somebody else takes in.
     pub(super) fn queue(
         &self,
-        call: Outgoing<'_, impl Encode>,
+        call: &Outgoing<'_, impl Encode>,
         deadline: Instant,
     ) -> Result<Option<Queued>, Status> {
         self.link
@@ -412,7 +427,7 @@ impl BlockingConnection {
     /// Begins a call with streams, which as a whole has to end before `until`.
     pub(super) fn open(
         &self,
-        call: Outgoing<'_, impl Encode>,
+        call: &Outgoing<'_, impl Encode>,
         deadline: Instant,
         until: Option<Instant>,
     ) -> Result<StreamCall, Status> {
@@ -433,7 +448,7 @@ impl BlockingConnection {
     /// Sends a call and waits for its answer; `None` for a one-way call that has none.
     pub(super) fn call(
         &self,
-        call: Outgoing<'_, impl Encode>,
+        call: &Outgoing<'_, impl Encode>,
         timeout: Duration,
         deadline: Instant,
     ) -> Result<Option<Answered>, Status> {

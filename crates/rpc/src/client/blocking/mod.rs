@@ -453,7 +453,7 @@ impl Channel {
                 promise: Some(remote.slot()),
                 ..call
             };
-            connection.queue(call, deadline)?;
+            connection.queue(&call, deadline)?;
             Ok(ObjectRef::there(Arc::new(remote)).into())
         });
         nested.done(&queued);
@@ -555,7 +555,7 @@ impl Channel {
         let stream_timeout = nested.limit_streams(self.options.stream_timeout);
         let until = stream_timeout.map(|limit| Instant::now() + limit);
         let call = nested.call(self.outgoing(method, &params));
-        let streams = connection.open(call, deadline, until)?.holding(held);
+        let streams = connection.open(&call, deadline, until)?.holding(held);
         Ok(streams::Call::new(streams, connection, timeout, until))
     }
 
@@ -660,7 +660,7 @@ impl Channel {
                 headers: &headers,
                 ..call
             };
-            connection.call(call, limit, deadline)
+            connection.call(&call, limit, deadline)
         });
         nested.done(&answer);
         answer
@@ -707,13 +707,9 @@ impl Channel {
         answer: &Result<T, Status>,
         deadline: Instant,
     ) -> bool {
-        if answer.is_ok() {
-            retries.succeeded();
-        }
-        let failed = answer.as_ref().err().filter(|_| self.redials());
-        let left = deadline.saturating_duration_since(Instant::now());
-        let pause = failed.and_then(|status| retries.pause(status));
-        let Some(pause) = pause.filter(|pause| *pause < left) else {
+        let left = || deadline.saturating_duration_since(Instant::now());
+        let pause = retries.after(answer, self.redials());
+        let Some(pause) = pause.filter(|pause| *pause < left()) else {
             return false;
         };
         if !pause.is_zero() {

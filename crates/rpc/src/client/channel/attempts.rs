@@ -115,15 +115,7 @@ impl Channel {
         retries: &mut Retries<'_>,
         answer: &Result<T, Status>,
     ) -> bool {
-        let status = match answer {
-            Ok(_) => {
-                retries.succeeded();
-                return false;
-            }
-            Err(status) if self.redials() => status,
-            Err(_) => return false,
-        };
-        let Some(pause) = retries.pause(status) else {
+        let Some(pause) = retries.after(answer, self.redials()) else {
             return false;
         };
         if !pause.is_zero() {
@@ -194,16 +186,16 @@ impl AnyVisit {
         limit: Option<Duration>,
     ) -> Result<Option<Answered>, Status> {
         let Some(limit) = limit else {
-            return self.call_once(call, options).await;
+            return self.call_once(&call, options).await;
         };
-        let answer = in_time(limit, self.call_once(call, options)).await;
+        let answer = in_time(limit, self.call_once(&call, options)).await;
         answer.unwrap_or_else(|_| Err(attempt_too_late(call.name, limit)))
     }
 
     #[cfg_attr(not(feature = "grpc"), expect(unused_variables, reason = "HTTP asks"))]
     async fn call_once(
         self,
-        call: Outgoing<'_, impl Encode>,
+        call: &Outgoing<'_, impl Encode>,
         options: &Options,
     ) -> Result<Option<Answered>, Status> {
         match self {
@@ -216,7 +208,7 @@ impl AnyVisit {
             AnyVisit::Http2(visit) => {
                 let said = visit.response_headers(options);
                 // On the heap: calls on all other wires would have room for it, and move it.
-                let calling = Box::pin(visit.connection.call(call, options, said.clone()));
+                let calling = Box::pin(visit.connection.call(*call, options, said.clone()));
                 let answer = calling.await;
                 visit.take_report(said.as_ref());
                 visit.ended(&answer);

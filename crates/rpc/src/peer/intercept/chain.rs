@@ -120,11 +120,12 @@ impl Observed {
         chain: Arc<Chain>,
         called: (&'static ServiceDescriptor, &'static Method),
         received: usize,
+        started: Instant,
     ) -> Self {
         Observed {
             chain: Some(chain),
             called: Some(called),
-            started: Some(clock::now()),
+            started: Some(started),
             received,
             ..Observed::default()
         }
@@ -184,12 +185,7 @@ pub(crate) struct Admission {
 pub(crate) type Exit = Result<(Call, Finish), Reply>;
 
 impl Admission {
-    pub(crate) fn new(
-        mut call: Call,
-        service: &'static ServiceDescriptor,
-        chain: Arc<Chain>,
-    ) -> Self {
-        call.observe(chain, service);
+    pub(crate) fn new(call: Call, service: &'static ServiceDescriptor) -> Self {
         Admission {
             call: Some(call),
             service,

@@ -5,6 +5,7 @@ use crate::peer::answer::Answered;
 use crate::peer::call::Call;
 use crate::peer::context::Caller;
 use crate::peer::incoming::{Incoming, ReplyTo, Target};
+use crate::peer::intercept::Observed;
 use crate::peer::objects::Passage;
 use crate::peer::outgoing::Outgoing;
 use crate::transport::IN_PROCESS;
@@ -66,7 +67,14 @@ pub(crate) async fn call(
         ..Incoming::new(Target::Route(number), (ENCODING, params.into()), reply)
     });
     let caller = Arc::new(Caller::new(IN_PROCESS.to_owned(), false));
-    let call = Call::new(incoming, method, caller, limits, Vec::new());
+    let call = Call::new(
+        incoming,
+        method,
+        caller,
+        limits,
+        Vec::new(),
+        Observed::default(),
+    );
     service.call(number, call).await;
     match answer.take() {
         None => Ok(None),

@@ -143,7 +143,7 @@ async fn enter(
         leaving: None,
         unsent: Charge::new(unsent.as_ref()),
         spin_policy: SpinPolicy::new(loop_context.shared.polling),
-        turns: 0,
+        turn: 0,
     }))
 }
 
@@ -168,8 +168,8 @@ struct LoopConnection<'a> {
     /// Bytes that wait for the peer to make room.
     unsent: Charge,
     spin_policy: SpinPolicy,
-    /// How often it has waited since the others had their turn.
-    turns: u32,
+    /// The calls since the others had their turn.
+    turn: u32,
 }
 
 /// Bytes for which there was no room in the socket. The rest of the connection goes on meanwhile: a
@@ -182,9 +182,10 @@ struct Leaving {
     deadline: Instant,
 }
 
-/// So often a connection goes on before others have their turn. The cache has then what it needs,
-/// but each of the others waits so long.
-const TURNS: u32 = 256;
+/// The calls of a connection after which the others of its loop have their turn: those that have
+/// arrived, and those of a caller that calls again at once. More of them cost less, as the caches
+/// have then what they need, but all others wait so long.
+const TURN: u32 = 256;
 
 /// The bytes of later calls that are received while the answer to one is being streamed.
 const AHEAD: usize = 16 << 10;
@@ -233,7 +234,7 @@ impl<'a> LoopConnection<'a> {
 
     async fn run(&mut self) -> io::Result<()> {
         loop {
-            self.start_calls()?;
+            let sent = self.start_calls()?;
             #[cfg(feature = "grpc")]
             if self.session.is_http2() {
                 match self.stream {
@@ -252,9 +253,15 @@ impl<'a> LoopConnection<'a> {
                 self.session.make_room();
                 break;
             }
-            self.send_queued()?;
-            self.take_turns().await;
-            self.wait().await?;
+            if !sent {
+                self.send_queued()?;
+            }
+            if self.has_turn() {
+                self.wait().await?;
+            } else {
+                self.turn = 0;
+                tokio::task::yield_now().await;
+            }
         }
         self.session.transmit_streams(&mut self.out.waiting.bytes);
         let lingers = self.session.farewell(&mut self.out.waiting.bytes);
@@ -267,16 +274,9 @@ impl<'a> LoopConnection<'a> {
         Ok(())
     }
 
-    /// Lets the others of the loop have their turn, now and then: a caller that calls again at once
-    /// would keep them waiting for seconds.
-    async fn take_turns(&mut self) {
-        self.turns += 1;
-        if self.turns >= TURNS {
-            self.turns = 0;
-            if !self.claim.is_alone() {
-                tokio::task::yield_now().await;
-            }
-        }
+    /// Returns whether further calls may run before those of other connections of the loop.
+    fn has_turn(&self) -> bool {
+        self.turn < TURN || self.claim.is_alone()
     }
 
     /// Returns whether nothing is received, runs or leaves.
@@ -284,9 +284,11 @@ impl<'a> LoopConnection<'a> {
         self.session.is_idle() && self.in_flight.is_empty() && self.leaving.is_none()
     }
 
-    /// Starts the calls that have arrived, as far as they may run side by side.
-    fn start_calls(&mut self) -> io::Result<()> {
-        while self.has_room()
+    /// Starts the calls that have arrived, as far as they may run side by side. Returns whether all
+    /// that is queued has been sent behind the last one.
+    fn start_calls(&mut self) -> io::Result<bool> {
+        while self.has_turn()
+            && self.has_room()
             && let Some(mut call) = self.in_flight.held.take().or_else(|| self.next_call())
         {
             let alone = runs_alone(&call);
@@ -295,6 +297,7 @@ impl<'a> LoopConnection<'a> {
                 break;
             }
             self.in_flight.alone = alone;
+            self.turn = self.turn.saturating_add(1);
             if call.acknowledge(&mut self.out.waiting.bytes) || self.session.greets() {
                 self.send()?;
             }
@@ -302,11 +305,14 @@ impl<'a> LoopConnection<'a> {
             if self.session.input.is_empty() {
                 // The caller need not wait until it is known that nothing follows.
                 self.send_queued()?;
+                if self.session.has_taken_all() {
+                    return Ok(true);
+                }
             } else if self.out.is_full() {
                 self.send()?;
             }
         }
-        Ok(())
+        Ok(false)
     }
 
     fn next_call(&mut self) -> Option<Box<Incoming>> {
@@ -389,10 +395,8 @@ impl<'a> LoopConnection<'a> {
             let _ = self.unsent.follow(0);
         }
         let idle = self.is_idle();
+        let makes_room = idle && self.session.may_make_room();
         if idle {
-            if self.session.may_make_room() {
-                self.guard.entry().idles(self.shared);
-            }
             // An idle connection keeps nothing.
             buffers::put_spare(std::mem::take(&mut self.session.input));
             spares::put_outbox(std::mem::take(&mut self.out));
@@ -435,11 +439,26 @@ impl<'a> LoopConnection<'a> {
             Box::pin(timeout_at(deadline, stream.writable())).await
         };
         let gone = async { Box::pin(stream.gone(half)).await };
+        let (entry, spin_policy) = (self.guard.entry(), &mut self.spin_policy);
         let receive = async {
-            Ok(match stream.choice().await? {
-                Some(choice) => Came::Choice(choice),
-                None => Came::Bytes(stream.receive(input, needs, &mut self.spin_policy).await?),
-            })
+            let start = match stream.chooses() {
+                true => None,
+                false => match stream.spin(input, needs, spin_policy).await {
+                    Ok(received) => return Ok(received.map(Came::Bytes)),
+                    Err(start) => Some(start),
+                },
+            };
+            // Behind the poll: what comes at once needs neither the time nor a timer.
+            if makes_room {
+                entry.idles(self.shared);
+            }
+            let Some(start) = start else {
+                let choice = timeout(read_timeout, stream.choice()).await;
+                return choice.map(|choice| choice.map(Came::Choice));
+            };
+            let received = stream.receive_later(input, needs, spin_policy, start);
+            let received = timeout(read_timeout, received).await;
+            received.map(|received| received.map(Came::Bytes))
         };
         let queued = poll_fn(|context| match &streams {
             Some(streams) if leaving.is_none() && streams.has_piece(context) => Poll::Ready(()),
@@ -451,17 +470,17 @@ impl<'a> LoopConnection<'a> {
         let event = tokio::select! {
             biased;
             room = room, if leaving.is_some() => LoopEvent::Room(room),
-            () = self.guard.entry().queued.0.notified() => LoopEvent::Queued,
+            () = entry.queued.0.notified() => LoopEvent::Queued,
             () = queued => LoopEvent::Queued,
             Some(answer) = self.in_flight.next(), if !crowded => LoopEvent::Answer(answer),
             () = gone, if waits && !listens => LoopEvent::Gone,
-            received = timeout(read_timeout, receive), if listens => match received {
+            received = receive, if listens => match received {
                 Ok(Ok(Came::Bytes(0))) if watches || (waits && half) => LoopEvent::Gone,
                 received => LoopEvent::Received(received),
             },
             _ = self.phase.wait_for(|phase| *phase != Phase::Serving), if drains => LoopEvent::Drain,
         };
-        if idle {
+        if makes_room {
             self.guard.entry().works();
         }
         match event {

@@ -21,7 +21,8 @@ async fn receive_first(
 ) -> io::Result<bool> {
     let silence = loop_context.shared.limits.silence(stream.ports().is_some());
     let first = async {
-        if let Some(choice) = stream.choice().await? {
+        if stream.chooses() {
+            let choice = stream.choice().await?;
             stream.choose(choice);
         }
         stream.receive(received, 1, &mut never()).await

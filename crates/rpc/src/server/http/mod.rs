@@ -9,7 +9,7 @@ pub(super) use ask::{Ask, Parameters, may_be_compressed, no_single_message};
 pub(super) use socket::Socket;
 
 use super::Shared;
-use super::machine::Fault;
+use super::machine::{Fault, Progress};
 use super::pace::Parts;
 use crate::Status;
 use crate::method::Method;
@@ -180,13 +180,6 @@ impl Http {
             .flatten()
     }
 
-    pub(super) fn needs(&self) -> usize {
-        match &self.socket {
-            Some(socket) => socket.needs(),
-            None => self.connection.needs(),
-        }
-    }
-
     pub(super) fn transmit(&mut self, out: &mut Vec<u8>) {
         self.connection.transmit(out);
     }
@@ -203,17 +196,22 @@ impl Http {
         self.socket.as_deref()
     }
 
-    /// The request, or the message of a WebSocket, of which only a part has come.
-    pub(super) fn parts(&self) -> Option<Parts> {
-        match &self.socket {
-            Some(socket) => socket.parts(),
-            None => {
-                let within = self.connection.is_within();
-                within.then(|| Parts {
-                    headed: true,
-                    ..Parts::one(self.requests)
-                })
-            }
+    pub(super) fn progress(&self) -> Progress {
+        if let Some(socket) = &self.socket {
+            return socket.progress();
+        }
+        let within = self.connection.is_within();
+        Progress {
+            parts: within.then(|| Parts {
+                headed: true,
+                ..Parts::one(self.requests)
+            }),
+            held: match within {
+                true => self.connection.held(),
+                false => 0,
+            },
+            needs: self.connection.needs(),
+            taken_all: false,
         }
     }
 
@@ -247,14 +245,6 @@ impl Http {
         match &self.socket {
             Some(socket) => Fault::WebSocket(socket.too_slow(limit)),
             None => Fault::Http(self.connection.too_slow()),
-        }
-    }
-
-    /// The number of bytes held of a request, or of a message of a WebSocket.
-    pub(super) fn held(&self) -> usize {
-        match &self.socket {
-            Some(socket) => socket.held(),
-            None => self.connection.held(),
         }
     }
 

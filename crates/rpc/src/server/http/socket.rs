@@ -6,6 +6,7 @@ use crate::method::Method;
 use crate::peer::failures::cancelled;
 use crate::peer::incoming::Incoming;
 use crate::server::Shared;
+use crate::server::machine::Progress;
 use crate::server::pace::Parts;
 use crate::web::{Exchange, Plain, Protocol, Style, WebReplyTo};
 use crate::{Code, Status};
@@ -172,14 +173,17 @@ impl Socket {
         }
     }
 
-    /// The message of which a part has been taken in.
-    pub(super) fn parts(&self) -> Option<Parts> {
+    pub(super) fn progress(&self) -> Progress {
         let within = self.reader.is_within();
-        within.then(|| Parts::one(self.messages))
-    }
-
-    pub(super) fn needs(&self) -> usize {
-        self.reader.needs()
+        Progress {
+            parts: within.then(|| Parts::one(self.messages)),
+            held: match within {
+                true => self.reader.held(),
+                false => 0,
+            },
+            needs: self.reader.needs(),
+            taken_all: false,
+        }
     }
 
     pub(super) fn transmit(&mut self, out: &mut Vec<u8>) {
@@ -213,11 +217,6 @@ impl Socket {
     pub(super) fn too_slow(&self, limit: Duration) -> Error {
         self.lost();
         Error::TooSlow { limit }
-    }
-
-    /// The bytes of a message that has come in part.
-    pub(super) fn held(&self) -> usize {
-        self.reader.held()
     }
 
     /// More has come of a message than is held for a peer.
