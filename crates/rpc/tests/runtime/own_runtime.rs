@@ -2,8 +2,10 @@
 
 use dovetail::{Address, Channel, Server};
 use std::future::pending;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{Notify, oneshot};
 
@@ -82,4 +84,49 @@ async fn a_future_that_is_dropped_ends_the_server() {
     }
     let again = channel(&address, "dovetail");
     assert!(again.call_by_name::<i32>("seven", ()).await.is_err());
+}
+
+/// The calls that a connection may have while others of its loop wait.
+const TURN: usize = 4;
+
+/// Returns calls of a method without parameters, by Thrift's binary protocol in frames.
+fn framed(method: &str, calls: usize) -> Vec<u8> {
+    let length = |bytes: &[u8]| (bytes.len() as u32).to_be_bytes();
+    let name = method.as_bytes();
+    // Version and kind; the name; the number of the call, and no parameters.
+    let call = [&[0x80, 1, 0, 1][..], &length(name), name, &[0; 5]].concat();
+    [&length(&call)[..], &call].concat().repeat(calls)
+}
+
+#[tokio::test]
+async fn connections_that_are_ready_take_turns() {
+    let order = Arc::<Mutex<Vec<&str>>>::default();
+    let note = |method| {
+        let order = order.clone();
+        move || order.lock().unwrap().push(method)
+    };
+    let server = Server::new().bind("many", note("many"));
+    let (server, address) = listening(server.bind("one", note("one")));
+    let shutdown = async {
+        let address = address.to_string();
+        let mut answer = [0; 32];
+        let mut sockets = Vec::new();
+        for method in ["many", "one"] {
+            let place = address.strip_prefix("tcp://").unwrap();
+            let mut socket = TcpStream::connect(place).await.unwrap();
+            socket.write_all(&framed(method, 1)).await.unwrap();
+            assert!(socket.read(&mut answer).await.unwrap() > 0);
+            sockets.push(socket);
+        }
+        order.lock().unwrap().clear();
+        // Both are ready before the loop looks again.
+        for (socket, calls) in sockets.iter().zip([framed("many", 1000), framed("one", 1)]) {
+            assert_eq!(socket.try_write(&calls).unwrap(), calls.len());
+        }
+        assert!(sockets[1].read(&mut answer).await.unwrap() > 0);
+    };
+    assert!(server.serve(shutdown, DRAIN).await.unwrap());
+    let order = order.lock().unwrap();
+    let before = order.iter().position(|method| *method == "one");
+    assert!(before.is_some_and(|before| before <= TURN), "{before:?}");
 }

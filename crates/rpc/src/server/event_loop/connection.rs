@@ -184,8 +184,8 @@ struct Leaving {
 
 /// The calls of a connection after which the others of its loop have their turn: those that have
 /// arrived, and those of a caller that calls again at once. More of them cost less, as the caches
-/// have then what they need, but all others wait so long.
-const TURN: u32 = 256;
+/// have then what they need, but all others wait so long: docs/benchmarks.md has the figures.
+const TURN: u32 = 4;
 
 /// The bytes of later calls that are received while the answer to one is being streamed.
 const AHEAD: usize = 16 << 10;
