@@ -65,8 +65,8 @@ impl Watch {
 
     /// Returns the stalls of all cores, in no order.
     pub(super) fn stop(mut self) -> Vec<Stall> {
-        self.over.store(true, Ordering::Relaxed);
         let threads = std::mem::take(&mut self.threads).into_iter();
+        drop(self);
         threads
             .flat_map(|thread| thread.join().unwrap_or_default())
             .collect()

@@ -48,9 +48,8 @@ impl<'a> Nested<'a> {
         }
         let headers = nested.headers.unwrap_or_else(|| options.headers.clone());
         let intercepted = Intercepted::begin(&options.interceptors, callee, headers)?;
-        let limits = nested.left.into_iter().chain(intercepted.limit());
         Ok(Nested {
-            left: limits.min(),
+            left: shorter(nested.left, intercepted.limit()),
             headers: None,
             intercepted: Some(Box::new(intercepted)),
         })

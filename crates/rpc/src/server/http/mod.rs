@@ -211,7 +211,7 @@ impl Http {
                 false => 0,
             },
             needs: self.connection.needs(),
-            taken_all: false,
+            ..Progress::default()
         }
     }
 

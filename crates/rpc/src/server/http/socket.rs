@@ -182,7 +182,7 @@ impl Socket {
                 false => 0,
             },
             needs: self.reader.needs(),
-            taken_all: false,
+            ..Progress::default()
         }
     }
 
