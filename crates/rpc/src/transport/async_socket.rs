@@ -1,5 +1,6 @@
 //! A socket on an event loop: of a server's connections, and of async clients.
 
+use super::poll;
 use super::presence::gone;
 use super::shm::{AsyncMemory, admits};
 use super::socket::{ports, unreachable};
@@ -302,14 +303,16 @@ impl AsyncSocket {
     /// Lets whoever waits for the core run first, behind an answer: on one machine often its
     /// reader, for which the cache still has what the kernel is to copy. A loop that answers all of
     /// its connections before makes each of them wait for all; one that has no other does not ask
-    /// the kernel for it where the answer did not take it either.
+    /// the kernel for it where the answer did not take it either, nor where the core has lately
+    /// gone to a program that computes.
     pub(crate) fn give_way(&self, alone: bool) {
         match self {
+            AsyncSocket::Process(_) => {}
+            _ if !alone => std::thread::yield_now(),
+            AsyncSocket::Memory(_) => {}
             AsyncSocket::Tcp(_) | AsyncSocket::Unix { .. } | AsyncSocket::Tls(_) => {
-                std::thread::yield_now();
+                poll::give_way();
             }
-            AsyncSocket::Memory(_) if !alone => std::thread::yield_now(),
-            AsyncSocket::Memory(_) | AsyncSocket::Process(_) => {}
         }
     }
 

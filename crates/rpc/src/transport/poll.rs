@@ -3,12 +3,14 @@
 //! costs less than that, in time and in CPU; polling while others need the core is a disaster. So
 //! the policy learns.
 
+mod contention;
 mod credit;
 #[cfg(feature = "grpc")]
 mod spin_wait;
 
 use super::{Stream, Wait};
 use bytes::BytesMut;
+pub(super) use contention::give_way;
 use credit::Credit;
 #[cfg(feature = "grpc")]
 pub(super) use spin_wait::SpinWait;
@@ -37,6 +39,14 @@ const QUIET: u32 = 32;
 
 /// The most waits not to poll in, after polling has met a busy machine again and again.
 const LONGEST_PAUSE: u32 = 256;
+
+/// The waits not to poll in after polls that kept the core from the other end, at first and at
+/// most. A poll is longer than several of them.
+const KEPT_PAUSES: [u32; 2] = [64, 16_384];
+
+/// An answer so soon behind a poll in vain, or within its usual time, has waited for the core that
+/// the poll kept.
+const SOON: Duration = Duration::from_micros(40);
 
 /// Threads of this process that poll now.
 static POLLING: AtomicUsize = AtomicUsize::new(0);
@@ -128,6 +138,10 @@ pub(crate) struct SpinPolicy {
     last_pause: u32,
     /// Polls in a row that met their end.
     met: u32,
+    /// How long the last poll was in vain; zero where it was not.
+    in_vain_ns: u32,
+    /// Whether the poll in vain before that kept the core from the other end.
+    kept: bool,
 }
 
 /// A poll that goes on.
@@ -160,6 +174,8 @@ impl SpinPolicy {
             pause: 0,
             last_pause: 0,
             met: 0,
+            in_vain_ns: 0,
+            kept: false,
         }
     }
 
@@ -180,7 +196,7 @@ impl SpinPolicy {
         match self.setting {
             Polling::Never => None,
             Polling::Always => Some(credit::WAKE_UP),
-            Polling::Adaptive if self.pause > 0 => None,
+            Polling::Adaptive if self.pause > 0 || contention::is_likely() => None,
             Polling::Adaptive => self.credit.limit(),
         }
     }
@@ -196,13 +212,14 @@ impl SpinPolicy {
         let now = Instant::now();
         let (start, last) = poll.times.unwrap_or((now, now));
         if now - last > STOLEN && self.setting == Polling::Adaptive {
-            self.interrupted();
+            self.interrupted(now - last);
             return false;
         }
         poll.times = Some((start, now));
         let goes_on = now - start <= poll.limit;
         if !goes_on {
             self.credit.missed(now - start);
+            self.in_vain_ns = credit::nanos(now - start);
         }
         goes_on
     }
@@ -210,12 +227,17 @@ impl SpinPolicy {
     /// Notes that the poll has met the event that it waited for.
     pub(crate) fn met(&mut self, poll: &Poll) {
         self.met = self.met.saturating_add(1);
+        // An answer that is there at the first look would be there without a poll, too.
+        if poll.start().is_some() {
+            self.kept = false;
+        }
         self.credit.met(poll.lasted());
     }
 
     /// Somebody else has run meanwhile. Once is nothing; again and again, it is a machine with
     /// other work.
-    fn interrupted(&mut self) {
+    fn interrupted(&mut self, pause: Duration) {
+        contention::away(pause);
         self.pause = match self.met >= QUIET {
             true => 1,
             false => (4 * self.last_pause).clamp(1, LONGEST_PAUSE),
@@ -226,8 +248,35 @@ impl SpinPolicy {
     /// A wait that blocked has ended.
     pub(crate) fn waited(&mut self, since: Instant) {
         if self.setting == Polling::Adaptive {
-            self.credit.waited(since.elapsed());
+            self.learn(since.elapsed());
         }
+    }
+
+    /// Learns from a wait of this length, with the poll before it.
+    fn learn(&mut self, lasted: Duration) {
+        self.credit.waited(lasted);
+        let in_vain = std::mem::take(&mut self.in_vain_ns);
+        if in_vain == 0 {
+            return;
+        }
+        let later = lasted.saturating_sub(Duration::from_nanos(in_vain.into()));
+        let kept = later < SOON + self.credit.usual();
+        match kept && self.kept {
+            true => self.kept_the_core(),
+            false if kept => {}
+            false => self.credit.surprised(),
+        }
+        self.kept = kept;
+    }
+
+    /// Polls in a row have kept the core from the other end.
+    fn kept_the_core(&mut self) {
+        let [first, longest] = KEPT_PAUSES;
+        self.pause = match self.met >= QUIET {
+            true => first,
+            false => (4 * self.last_pause).clamp(first, longest),
+        };
+        (self.last_pause, self.met) = (self.pause, 0);
     }
 }
 
@@ -253,5 +302,46 @@ impl PollGuard {
 impl Drop for PollGuard {
     fn drop(&mut self) {
         POLLING.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_polls_on_the_core_of_the_other_end() {
+        // How long each poll was in vain, and when its end came after it, in µs; whether the
+        // next waits block at once.
+        let rows: [(&[(u32, u64)], bool); 4] = [
+            (&[(50, 10)], false),
+            (&[(50, 10), (50, 15)], true),
+            // The other end slept, or its handler took longer.
+            (&[(50, 10), (50, 200)], false),
+            (&[(50, 200), (500, 10)], false),
+        ];
+        for (polls, expected) in rows {
+            let mut policy = SpinPolicy::new(Polling::Adaptive);
+            for &(in_vain, later) in polls {
+                policy.in_vain_ns = in_vain * 1000;
+                policy.learn(Duration::from_micros(u64::from(in_vain) + later));
+            }
+            assert_eq!(policy.pause > 0, expected, "{polls:?}");
+        }
+    }
+
+    #[test]
+    fn a_poll_that_pays_ends_the_doubt() {
+        let mut policy = SpinPolicy::new(Polling::Always);
+        for meets in [true, false] {
+            let mut poll = policy.poll().expect("always");
+            // An answer that is there at the first look says nothing.
+            if meets {
+                assert!(policy.goes_on(&mut poll));
+            }
+            policy.kept = true;
+            policy.met(&poll);
+            assert_eq!(policy.kept, !meets);
+        }
     }
 }

@@ -2,6 +2,7 @@
 //! have earns the difference; any other one pays for its time, and where nothing is left, nobody
 //! polls. So no more is lost than what was earned, and what a trial is given.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 /// The least cost of a wake-up.
@@ -9,8 +10,13 @@ pub(super) const WAKE_UP: Duration = Duration::from_micros(50);
 
 /// The longest poll: while one end sleeps, the other one must not fall asleep over it, or both do
 /// for good. That is what a wake-up costs where it is expensive, for both of them to find out that
-/// it need not be.
+/// it need not be. Ends that know it do not poll so long: an answer that is late by several of the
+/// usual times may wait for the very core of the poll.
 const LONGEST: Duration = Duration::from_micros(500);
+
+/// A poll lasts so many times as long as those before it, and not less than `SHORTEST`.
+const TIMES_USUAL: u64 = 4;
+const SHORTEST: Duration = Duration::from_micros(100);
 
 /// A wait that was no longer may have been little else than wake-ups.
 const SHORT: Duration = Duration::from_millis(1);
@@ -31,7 +37,10 @@ const LONGEST_PROOF: u32 = 512;
 
 #[derive(Debug)]
 pub(super) struct Credit {
-    left: Duration,
+    left_ns: u32,
+    /// How long it usually takes to meet the end of a poll; not known after one in vain whose end
+    /// came from elsewhere.
+    usual_ns: Option<NonZeroU32>,
     /// Short waits in a row.
     waits: u32,
     /// How many of them are followed by a trial.
@@ -41,7 +50,8 @@ pub(super) struct Credit {
 impl Default for Credit {
     fn default() -> Self {
         Credit {
-            left: Duration::ZERO,
+            left_ns: 0,
+            usual_ns: None,
             waits: 0,
             proof: PROOF,
         }
@@ -51,24 +61,42 @@ impl Default for Credit {
 impl Credit {
     /// How long to poll; `None` for not at all.
     pub(super) fn limit(&self) -> Option<Duration> {
-        (!self.left.is_zero()).then(|| self.left.min(LONGEST))
+        let times = |usual: NonZeroU32| {
+            let longest = Duration::from_nanos(TIMES_USUAL * u64::from(usual.get()));
+            longest.clamp(SHORTEST, LONGEST)
+        };
+        let longest = self.usual_ns.map_or(LONGEST, times);
+        let left = Duration::from_nanos(self.left_ns.into());
+        (self.left_ns > 0).then(|| left.min(longest))
     }
 
     /// A poll has met its end.
     pub(super) fn met(&mut self, lasted: Duration) {
-        if lasted > WAKE_UP {
-            return self.missed(lasted - WAKE_UP);
-        }
-        self.left += WAKE_UP - lasted;
-        if self.left >= MAX {
-            self.left = MAX;
+        let (lasted, most) = (nanos(lasted.min(MAX)).max(1), nanos(MAX));
+        let usual = self.usual_ns.map_or(lasted, NonZeroU32::get);
+        self.usual_ns = NonZeroU32::new((7 * usual + lasted) / 8);
+        self.left_ns = (self.left_ns + nanos(WAKE_UP)).saturating_sub(lasted);
+        if self.left_ns >= most {
+            self.left_ns = most;
             self.proof = PROOF;
         }
     }
 
     /// A poll has lasted as long as it might, for nothing.
     pub(super) fn missed(&mut self, lasted: Duration) {
-        self.left = self.left.saturating_sub(lasted);
+        self.left_ns = self.left_ns.saturating_sub(nanos(lasted));
+    }
+
+    /// Returns how long a poll usually takes to meet its end; zero where that is not known.
+    pub(super) fn usual(&self) -> Duration {
+        let ns = self.usual_ns.map_or(0, NonZeroU32::get);
+        Duration::from_nanos(ns.into())
+    }
+
+    /// The end of a poll in vain came later, and not because the poll was over: the other end may
+    /// have slept.
+    pub(super) fn surprised(&mut self) {
+        self.usual_ns = None;
     }
 
     /// A wait that blocked has ended.
@@ -78,12 +106,17 @@ impl Credit {
             return;
         }
         self.waits = self.waits.saturating_add(1);
-        if self.left.is_zero() && self.waits >= self.proof {
-            self.left = TRIAL;
+        if self.left_ns == 0 && self.waits >= self.proof {
+            self.left_ns = nanos(TRIAL);
             self.waits = 0;
             self.proof = (2 * self.proof).min(LONGEST_PROOF);
         }
     }
+}
+
+/// Half the memory of a `Duration`, of which each idle connection has some.
+pub(super) fn nanos(duration: Duration) -> u32 {
+    u32::try_from(duration.as_nanos()).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -122,6 +155,7 @@ mod tests {
                 Some(limit) => {
                     self.polled += limit;
                     credit.missed(limit);
+                    credit.surprised();
                 }
                 None => {}
             }
@@ -207,7 +241,9 @@ mod tests {
         let mut credit = Credit::default();
         (0..3).for_each(|_| credit.waited(us(80)));
         (0..100).for_each(|_| credit.met(us(5)));
+        assert_eq!(credit.limit(), Some(SHORTEST));
         credit.missed(us(500));
+        credit.surprised();
         credit.waited(us(700));
         assert_eq!(credit.limit(), Some(LONGEST));
     }
