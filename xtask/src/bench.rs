@@ -41,9 +41,13 @@ pub(crate) struct Options {
     /// Judge the ratios of a file such as bench/ratios.toml; fails if one falls short.
     #[arg(long)]
     assert: Option<PathBuf>,
-    /// Write the tables and sentences about this run into docs/benchmarks.md, and its plot.
-    #[arg(long, conflicts_with_all = ["only", "profile", "overload", "picks", "against"])]
+    /// Write the tables and sentences about this run into docs/benchmarks.md, and its plots.
+    #[arg(long, conflicts_with_all = ["only", "profile", "neighbours", "overload", "picks", "against"])]
     publish: bool,
+    /// Let so many threads compute beside every case. Without it, a run has small calls
+    /// beside one and two.
+    #[arg(long, value_name = "THREADS", conflicts_with_all = ["overload", "picks", "against"])]
+    neighbours: Option<u64>,
     /// Measure a load that changes over time, instead of the cases: ramp, burst, mixed, fan-out;
     /// can be repeated.
     #[arg(long)]
@@ -187,6 +191,10 @@ impl Options {
             (
                 "--overload",
                 self.overload.map(|seconds| seconds.to_string()),
+            ),
+            (
+                "--neighbours",
+                self.neighbours.map(|threads| threads.to_string()),
             ),
             ("--step", self.step.map(|seconds| seconds.to_string())),
         ];

@@ -2,6 +2,7 @@
 
 use super::counts::{Counter, Counts};
 use super::host::Hosts;
+use super::neighbours::Others;
 use super::plan::{self, Case};
 use super::process::Deadline;
 use super::report::{Missing, Report, Row};
@@ -12,6 +13,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::path::Path;
 use std::time::Duration;
 
+/// The rounds of a row that are repeated, at most: on a machine that is busy all the time none
+/// would be left.
+const THROWN: usize = 5;
+
 /// A system on a scenario, and what its rounds gave.
 struct Entry<'a> {
     scenario: &'a Scenario,
@@ -19,19 +24,28 @@ struct Entry<'a> {
     /// The figures of each case.
     rounds: Vec<Vec<Figures>>,
     failed: Option<String>,
+    /// Rounds that were repeated, as others disturbed them.
+    thrown: usize,
     counts: Vec<Counts>,
 }
 
 impl Entry<'_> {
-    /// Runs one more round, unless an earlier one failed.
+    /// Runs one more round, unless an earlier one failed. Repeats it while others disturb it.
     fn round(&mut self, hosts: &Hosts, timeout: Duration) {
-        if self.failed.is_some() {
-            return;
-        }
-        let deadline = Deadline::after(timeout + self.scenario.duration());
-        match round::run(hosts, self.system, self.scenario, deadline) {
-            Ok(figures) => self.rounds.push(figures),
-            Err(error) => self.failed = Some(error.to_string()),
+        while self.failed.is_none() {
+            let deadline = Deadline::after(timeout + self.scenario.duration());
+            // Agents are other programs, at work for the suite.
+            let others = hosts.local().map(|_| Others::now());
+            let figures = round::run(hosts, self.system, self.scenario, deadline);
+            let is_disturbed = others.is_some_and(|before| Others::now().disturbed_since(&before));
+            if self.thrown < THROWN && is_disturbed {
+                self.thrown += 1;
+                continue;
+            }
+            match figures {
+                Ok(figures) => return self.rounds.push(figures),
+                Err(error) => self.failed = Some(error.to_string()),
+            }
         }
     }
 
@@ -63,6 +77,7 @@ impl Entry<'_> {
                 workload: label.workload,
                 case: label.case,
                 step: label.step,
+                rounds_thrown: self.thrown,
                 ..Row::new(case, self.system, &rounds, counts)
             }
         };
@@ -148,6 +163,7 @@ fn entries<'a>(
                     system,
                     rounds: Vec::new(),
                     failed: None,
+                    thrown: 0,
                     counts: Vec::new(),
                 });
             }

@@ -9,6 +9,7 @@ mod lines;
 pub(crate) mod local;
 pub(crate) mod machine;
 mod measure;
+mod neighbours;
 mod overload;
 mod plan;
 pub(crate) mod process;
@@ -56,6 +57,10 @@ pub(crate) struct Options {
     /// each load.
     #[arg(long, value_name = "SECONDS", conflicts_with_all = ["profile", "full", "from"])]
     overload: Option<f64>,
+    /// Let so many threads compute beside every case. Without it, a run has small calls
+    /// beside one and two.
+    #[arg(long, value_name = "THREADS", default_value_t = 0)]
+    neighbours: usize,
     /// All cases; otherwise a cut of ten minutes.
     #[arg(long)]
     full: bool,

@@ -24,6 +24,8 @@ pub(crate) struct Case {
     pub(crate) rate: Option<f64>,
     /// How many servers each call goes to, at once.
     pub(crate) servers: usize,
+    /// Threads that compute beside it.
+    pub(crate) neighbours: usize,
 }
 
 impl Case {
@@ -81,6 +83,7 @@ impl Case {
             limit: None,
             rate: None,
             servers: 1,
+            neighbours: 0,
             ..*self
         }
     }
@@ -145,6 +148,9 @@ const WORK: &str = "floor-.*|dovetail-.*|thrift-cpp.*|volo|grpc-cpp";
 const AGENT: &str = "floor-(tcp|unix|shm)|dovetail-.*|thrift-.*|grpc-.*|tonic|volo|tarpc|capnp-cpp";
 const SHARING: &str =
     "dovetail-((tcp|unix)-async|grpc)|grpc-(cpp|cpp-callback|go)|tonic|tarpc|volo-multiplex";
+/// Systems beside busy neighbours: those with a target there, and the best of each kind.
+const CROWDED: &str = "floor-(tcp|unix|shm|shm-poll)|dovetail-(local|tcp|unix|tcp-async|thrift-binary|thrift-binary-blocking|grpc)|\
+                       thrift-cpp-64k(-unix)?|thrift-go-framed|grpc-(cpp|cpp-callback|go)|tonic|volo|tarpc";
 const ALL: &str = ".*";
 const NONE: &str = "";
 
@@ -162,7 +168,7 @@ const LINES: &[Line] = &[
     ("blob_100k", "-", 1, OWN, 5_000, ALL),
     ("blob_100k", "-", 2, OWN, 5_000, NONE),
     ("blob_100k", "-", 5, OWN, 10_000, NONE),
-    ("blob_100k", "-", 10, OWN, 20_000, ALL),
+    ("blob_100k", "-", 10, OWN, 40_000, ALL),
     ("structs_100k", "-", 1, OWN, 1_000, ALL),
     ("structs_100k", "-", 2, OWN, 1_000, NONE),
     ("structs_100k", "-", 5, OWN, 2_000, NONE),
@@ -189,20 +195,40 @@ const QUICK: Duration = Duration::from_millis(100);
 const QUICK_MANY: Duration = Duration::from_millis(200);
 const MANY: usize = 64;
 
+/// The time beside threads that compute: many times that for which a scheduler leaves a core to one
+/// of them.
+const QUICK_CROWDED: Duration = Duration::from_millis(500);
+
 /// The profiles that are asked for, or else the cases of a full run or of a quick one.
 pub(crate) fn scenarios(options: &Options) -> Result<Vec<Scenario>> {
     let step = Duration::try_from_secs_f64(options.step).map_err(|e| format!("--step: {e}"))?;
     let profiles = options.profile.iter().map(|profile| profile.scenario(step));
-    match (options.profile.is_empty(), options.full) {
-        (false, _) => Ok(profiles.collect()),
-        (true, true) => Ok(full()),
-        (true, false) => quick(),
-    }
+    let scenarios = match (options.profile.is_empty(), options.full) {
+        (false, _) => profiles.collect(),
+        (true, true) => full()?,
+        (true, false) => quick()?,
+    };
+    let alone = |scenario: &Scenario| options.neighbours == 0 || scenario.neighbours() == 0;
+    let beside = |scenario: Scenario| scenario.beside(options.neighbours);
+    Ok(scenarios.into_iter().filter(alone).map(beside).collect())
 }
 
-fn full() -> Vec<Scenario> {
+fn full() -> Result<Vec<Scenario>> {
     let cases = LINES.iter().map(|line| case(line, None));
-    cases.map(Scenario::single).collect()
+    Ok(cases.map(Scenario::single).chain(crowded()?).collect())
+}
+
+/// Small calls beside threads that compute: one, which leaves a core free, and two.
+fn crowded() -> Result<Vec<Scenario>> {
+    let systems = Regex::new(&format!("^(?:{CROWDED})$"))?;
+    let scenario = |neighbours| {
+        let line = ("get_answer", "-", 1, OWN, 1_000_000, CROWDED);
+        Scenario {
+            systems: Some(systems.clone()),
+            ..Scenario::single(case(&line, Some(QUICK_CROWDED))).beside(neighbours)
+        }
+    };
+    Ok([1, 2].map(scenario).into())
 }
 
 /// The cases with which a quick run can do, for as long as is needed, with the systems that say
@@ -215,7 +241,8 @@ pub(super) fn quick() -> Result<Vec<Scenario>> {
             ..Scenario::single(case(line, Some(round(line))))
         })
     };
-    lines.map(scenario).collect()
+    let scenarios: Result<Vec<Scenario>> = lines.map(scenario).collect();
+    Ok([scenarios?, crowded()?].concat())
 }
 
 fn round(line: &Line) -> Duration {
@@ -266,5 +293,6 @@ fn case(line: &Line, limit: Option<Duration>) -> Case {
         limit,
         rate: None,
         servers: 1,
+        neighbours: 0,
     }
 }

@@ -83,6 +83,7 @@ impl Profile {
             limit: None,
             rate: Some(rate),
             servers,
+            neighbours: 0,
         };
         let (name, steps) = self.table();
         Scenario {

@@ -24,6 +24,9 @@ pub(crate) struct Targets {
     /// The cases of the plot that the page has, by their titles.
     #[serde(default)]
     plot: Vec<String>,
+    /// Those of the plot of latencies.
+    #[serde(default)]
+    tails: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -49,6 +52,9 @@ struct Rows {
     case: String,
     clients: Vec<usize>,
     connections: Connections,
+    /// Threads that compute beside it.
+    #[serde(default)]
+    neighbours: usize,
     systems: Vec<String>,
 }
 
@@ -178,6 +184,10 @@ impl Targets {
         &self.plot
     }
 
+    pub(super) fn tails(&self) -> &[String] {
+        &self.tails
+    }
+
     /// Every ratio, in the order of the file.
     pub(crate) fn judge(&self, rows: &[Row]) -> Vec<Ratio> {
         let mut ratios = Vec::new();
@@ -240,8 +250,15 @@ impl Connections {
 
 impl Rows {
     fn is_on(&self, row: &Row, clients: usize, connections: Connections) -> bool {
-        let Rows { workload, case, .. } = self;
-        row.group() == (workload, case, clients, connections.of(clients))
+        let connections = connections.of(clients);
+        row.group()
+            == (
+                &self.workload,
+                &self.case,
+                clients,
+                connections,
+                self.neighbours,
+            )
     }
 
     fn title(&self, clients: usize) -> String {
@@ -250,6 +267,7 @@ impl Rows {
             case: self.case.clone(),
             clients,
             connections: self.connections.of(clients),
+            neighbours: self.neighbours,
             ..Row::default()
         };
         row.title()
@@ -366,7 +384,7 @@ mod tests {
         }
         let claims = targets.claims(&rows);
         assert!(claims.is_ok(), "{claims:?}");
-        for title in targets.plotted() {
+        for title in targets.plotted().iter().chain(targets.tails()) {
             assert!(rows.iter().any(|row| row.title() == *title), "{title}");
         }
     }

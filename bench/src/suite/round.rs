@@ -2,6 +2,7 @@
 
 use super::Result;
 use super::host::{Host, Hosts, Process};
+use super::neighbours::Neighbours;
 use super::plan::Case;
 use super::process::Deadline;
 use super::scenario::Scenario;
@@ -59,6 +60,7 @@ pub(crate) fn run(
     for step in &scenario.steps {
         steps.push(servers.clients(hosts.client(), system, step, deadline)?);
     }
+    let _busy = Neighbours::start(scenario.neighbours())?;
     let mut usage = Vec::new();
     let began = Instant::now();
     for (number, clients) in (0..).zip(&mut steps) {

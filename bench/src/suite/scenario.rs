@@ -35,6 +35,22 @@ impl Scenario {
         }
     }
 
+    /// Adds threads that compute beside it.
+    pub(crate) fn beside(mut self, neighbours: usize) -> Self {
+        for case in self.steps.iter_mut().flatten() {
+            case.neighbours += neighbours;
+        }
+        if neighbours > 0 {
+            self.name += &format!(" beside {neighbours}");
+        }
+        self
+    }
+
+    /// Returns the number of threads that compute beside it.
+    pub(crate) fn neighbours(&self) -> usize {
+        self.cases().map(|case| case.neighbours).max().unwrap_or(0)
+    }
+
     pub(crate) fn cases(&self) -> impl Iterator<Item = &Case> {
         self.steps.iter().flatten()
     }

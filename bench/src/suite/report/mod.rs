@@ -8,6 +8,7 @@ mod markdown;
 pub(super) mod overload;
 mod page;
 pub(crate) mod plot;
+mod ranges;
 mod row;
 mod tables;
 

@@ -2,7 +2,7 @@
 //! of a report, and replaced by those of the next one.
 
 use super::tables::{self, Kind, Table};
-use super::{Report, Row, bars, bytes, markdown};
+use super::{Report, Row, bars, bytes, markdown, ranges};
 use crate::suite::Result;
 use crate::suite::ratios::Targets;
 use std::fs;
@@ -13,7 +13,7 @@ const BEGIN: &str = "<!-- figures: ";
 const BEGUN: &str = " -->\n";
 const END: &str = "<!-- end of figures -->\n";
 
-/// The systems whose latencies are shown: of each library one configuration.
+/// The systems whose latencies are shown: one configuration of each library, and floors.
 const TAILS: &[&str] = &[
     "dovetail-local",
     "dovetail-tcp",
@@ -31,16 +31,20 @@ const TAILS: &[&str] = &[
     "tarpc",
     "capnp-cpp",
     "floor-tcp",
+    "floor-shm",
+    "floor-shm-poll",
 ];
 
-/// Replaces the parts of a page that are made, and the plot beside it.
+/// Replaces the parts of a page that are made, and its plots beside it.
 pub(crate) fn publish(file: &Path, report: &Report, targets: &Targets) -> Result<()> {
     let name = file.display();
     let page = fs::read_to_string(file).map_err(|e| format!("{name}: {e}"))?;
     let page = replace(&page, |what| part(what, report, targets));
     fs::write(file, page.map_err(|e| format!("{name}: {e}"))?)?;
     let plot = bars::file(report, targets.plotted())?;
-    Ok(fs::write(file.with_extension("svg"), plot)?)
+    fs::write(file.with_extension("svg"), plot)?;
+    let tails = ranges::file(report, targets.tails(), TAILS)?;
+    Ok(fs::write(file.with_extension("tails.svg"), tails)?)
 }
 
 /// Replaces the parts between marks.
@@ -88,9 +92,11 @@ fn part(what: &str, report: &Report, targets: &Targets) -> Result<String> {
 /// The place and time of a run, and how many targets it met.
 fn run(report: &Report) -> String {
     let fact = |name: &str| report.machine[name].as_str().unwrap_or_default();
+    let thrown: usize = report.rows.iter().map(|row| row.rounds_thrown).sum();
     let met = report.ratios.iter().filter(|ratio| ratio.holds()).count();
     format!(
-        "On {}: {} cores of {}, Linux {}; {} systems, {} cases, {} rounds of each. It met {met} of {} targets.",
+        "On {}: {} cores of {}, Linux {}; {} systems, {} cases, {} rounds of each. Rounds that were repeated, \
+         since other programs used more than 5 % of the machine: {thrown}. It met {met} of {} targets.",
         fact("date"),
         fact("cores"),
         fact("cpu"),

@@ -19,6 +19,8 @@ pub(crate) struct Row {
     pub(crate) step: Option<usize>,
     /// How many servers each call goes to.
     pub(crate) servers: usize,
+    /// Threads that computed beside it.
+    pub(crate) neighbours: usize,
     /// Calls a second that were due, whatever earlier ones did.
     pub(crate) rate: Option<f64>,
     pub(crate) calls_per_s: f64,
@@ -43,6 +45,8 @@ pub(crate) struct Row {
     /// The data handed over, both ways, whatever it is encoded as.
     pub(crate) gbit_per_s: Option<f64>,
     pub(crate) rounds: usize,
+    /// Rounds that were repeated, since other programs used more than 5 % of the machine.
+    pub(crate) rounds_thrown: usize,
     /// The fastest round over the slowest, in calls per second and in median latency.
     pub(crate) spread: f64,
     pub(crate) p50_spread: f64,
@@ -79,6 +83,7 @@ impl Row {
             call: name(case.workload, case.case),
             step: None,
             servers: case.servers,
+            neighbours: case.neighbours,
             rate: case.rate,
             calls_per_s,
             mean_us: us(&|f| f.client.latency.mean_ns),
@@ -101,6 +106,7 @@ impl Row {
                 .payload_bytes()
                 .map(|bytes| bytes as f64 * 8.0 * calls_per_s / 1e9),
             rounds: rounds.len(),
+            rounds_thrown: 0,
             spread,
             p50_spread: self::spread(&all(&p50)),
             noisy: spread > NOISY,
@@ -114,8 +120,15 @@ impl Row {
     }
 
     /// Returns the key of the group of rows that are compared with each other.
-    pub(crate) fn group(&self) -> (&str, &str, usize, usize) {
-        (&self.workload, &self.case, self.clients, self.connections)
+    pub(crate) fn group(&self) -> (&str, &str, usize, usize, usize) {
+        let (workload, case) = (&self.workload, &self.case);
+        (
+            workload,
+            case,
+            self.clients,
+            self.connections,
+            self.neighbours,
+        )
     }
 
     /// Returns the title of the measurement, without the system.
@@ -128,7 +141,15 @@ impl Row {
             (clients, 1) => format!("{clients} clients, 1 connection"),
             (clients, connections) => format!("{clients} clients, {connections} connections"),
         };
-        format!("{}, {callers}", name(&self.workload, &self.case))
+        let neighbours = match self.neighbours {
+            0 => String::new(),
+            1 => ", 1 busy neighbour".to_owned(),
+            some => format!(", {some} busy neighbours"),
+        };
+        format!(
+            "{}, {callers}{neighbours}",
+            name(&self.workload, &self.case)
+        )
     }
 
     /// Whether it stands for Dovetail, a peer or a floor. A direct call makes no call at all.

@@ -328,7 +328,7 @@ pub(super) fn case(group: &[Row]) -> Table {
     let scale = others.map(|row| row.calls_per_s).fold(1e-9, f64::max);
     // Columns that no row has anything in are left out.
     type Column = (&'static str, fn(&Row) -> String);
-    const COLUMNS: [Column; 18] = [
+    const COLUMNS: [Column; 19] = [
         ("system", |row| {
             format!("{}{}", row.system, if row.noisy { " ~" } else { "" })
         }),
@@ -350,6 +350,10 @@ pub(super) fn case(group: &[Row]) -> Table {
         ("server", |row| figure(row.server_peak_kb / 1024.0)),
         ("bytes", |row| {
             row.wire_bytes.map_or_else(String::new, |n| n.to_string())
+        }),
+        ("repeated rounds", |row| match row.rounds_thrown {
+            0 => String::new(),
+            some => some.to_string(),
         }),
     ];
     let shown: Vec<&Column> = COLUMNS
