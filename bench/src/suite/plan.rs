@@ -220,29 +220,25 @@ fn full() -> Result<Vec<Scenario>> {
 
 /// Small calls beside threads that compute: one, which leaves a core free, and two.
 fn crowded() -> Result<Vec<Scenario>> {
-    let systems = Regex::new(&format!("^(?:{CROWDED})$"))?;
-    let scenario = |neighbours| {
-        let line = ("get_answer", "-", 1, OWN, 1_000_000, CROWDED);
-        Scenario {
-            systems: Some(systems.clone()),
-            ..Scenario::single(case(&line, Some(QUICK_CROWDED))).beside(neighbours)
-        }
-    };
-    Ok([1, 2].map(scenario).into())
+    let line = ("get_answer", "-", 1, OWN, 1_000_000, CROWDED);
+    let scenario = |neighbours| Ok(cut(&line, QUICK_CROWDED)?.beside(neighbours));
+    [1, 2].into_iter().map(scenario).collect()
 }
 
 /// The cases with which a quick run can do, for as long as is needed, with the systems that say
 /// something there.
 pub(super) fn quick() -> Result<Vec<Scenario>> {
     let lines = LINES.iter().filter(|line| line.5 != NONE);
-    let scenario = |line: &Line| {
-        Ok(Scenario {
-            systems: Some(Regex::new(&format!("^(?:{})$", line.5))?),
-            ..Scenario::single(case(line, Some(round(line))))
-        })
-    };
-    let scenarios: Result<Vec<Scenario>> = lines.map(scenario).collect();
+    let scenarios: Result<Vec<Scenario>> = lines.map(|line| cut(line, round(line))).collect();
     Ok([scenarios?, crowded()?].concat())
+}
+
+/// A case for so long, with the systems that a quick run measures.
+fn cut(line: &Line, limit: Duration) -> Result<Scenario> {
+    Ok(Scenario {
+        systems: Some(Regex::new(&format!("^(?:{})$", line.5))?),
+        ..Scenario::single(case(line, Some(limit)))
+    })
 }
 
 fn round(line: &Line) -> Duration {

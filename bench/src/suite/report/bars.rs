@@ -1,6 +1,7 @@
 //! The best system of each kind on some cases, as bars in an SVG file of its own.
 
 use super::html::escape;
+use super::panels::{self, LEFT, LINE};
 use super::plot::number;
 use super::tables::Kind;
 use super::{Metric, Report, Row};
@@ -8,38 +9,15 @@ use crate::suite::Result;
 use crate::suite::plan::needs_one_host;
 use std::fmt::Write;
 
-const WIDTH: f64 = 900.0;
-/// The names of systems end here, and bars begin.
-const LEFT: f64 = 210.0;
 const RIGHT: f64 = 740.0;
-const LINE: f64 = 17.0;
 const BAR: f64 = 12.0;
-const HEAD: f64 = 30.0;
 
 /// Draws a group of bars for each case, whose longest is the fastest system.
 pub(super) fn file(report: &Report, titles: &[String]) -> Result<String> {
-    let mut body = String::new();
-    let mut y = 0.0;
-    for title in titles {
-        let mut groups = report.groups();
-        let group = groups.find(|group| group[0].title() == *title);
-        let group = group.ok_or_else(|| format!("the report has no case `{title}`"))?;
-        y += HEAD;
-        // Writing to a string cannot fail.
-        let _ = write!(
-            body,
-            "<text class='head' x='{LEFT}' y='{}'>{}</text>",
-            y - 9.0,
-            escape(title)
-        );
-        y = bars(&mut body, &best(group), y);
-    }
-    let style = include_str!("plot.css");
-    Ok(format!(
-        "<svg xmlns='http://www.w3.org/2000/svg' role='img' viewBox='0 0 {WIDTH} {}'>\
-         <title>Calls per second: the best system of each kind</title><style>{style}</style>{body}</svg>\n",
-        y + 8.0
-    ))
+    let about = "Calls per second: the best system of each kind";
+    panels::file(report, titles, about, |body, group, y| {
+        bars(body, &best(group), y)
+    })
 }
 
 /// The best row of each kind, and our best over TCP, as most peers call. Floors are left out: they
@@ -67,6 +45,7 @@ fn bars(body: &mut String, rows: &[&Row], top: f64) -> f64 {
     for row in rows {
         let length = (RIGHT - LEFT) * row.calls_per_s / most;
         let (class, middle) = (Kind::of(&row.system).class(), y + BAR - 2.0);
+        // Writing to a string cannot fail.
         let _ = write!(
             body,
             "<text x='{}' y='{middle}' text-anchor='end'>{}</text>\

@@ -7,6 +7,7 @@ mod html;
 mod markdown;
 pub(super) mod overload;
 mod page;
+mod panels;
 pub(crate) mod plot;
 mod ranges;
 mod row;
@@ -95,6 +96,13 @@ impl Report {
         fs::write(&page, html::render(self))?;
         let brief = markdown::brief(self);
         Ok(format!("{brief}\nThe report is {}", page.display()))
+    }
+
+    /// Returns the rows of a case.
+    fn group(&self, title: &str) -> Result<&[Row]> {
+        let mut groups = self.groups();
+        let group = groups.find(|group| group[0].title() == title);
+        Ok(group.ok_or_else(|| format!("the report has no case `{title}`"))?)
     }
 
     /// The rows by case, in the order of the plan.

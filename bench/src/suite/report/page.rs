@@ -78,11 +78,7 @@ fn part(what: &str, report: &Report, targets: &Targets) -> Result<String> {
             let (system, over) = rest.split_once(' ').ok_or("`beside SYSTEM OVER`")?;
             Some(tables::beside(report, targets, system, over))
         }
-        "tails" => {
-            let mut groups = report.groups();
-            let group = groups.find(|group| group[0].title() == rest);
-            Some(tails(group.ok_or("the report has no such case")?))
-        }
+        "tails" => Some(tails(report.group(rest)?)),
         _ => return Err("known are run, claims, best, short, bytes, beside and tails".into()),
     };
     let table = table.filter(|table| !table.lines.is_empty());

@@ -1,56 +1,39 @@
 //! The latencies of systems on some cases, from the median to p99.9, in an SVG file of its own.
 
 use super::html::escape;
+use super::panels::{self, LEFT, LINE};
 use super::plot::time;
 use super::tables::Kind;
 use super::{Report, Row};
 use crate::suite::Result;
 use std::fmt::Write;
 
-const WIDTH: f64 = 900.0;
-/// The names of systems end here, and the scale begins.
-const LEFT: f64 = 210.0;
 const RIGHT: f64 = 800.0;
-const LINE: f64 = 17.0;
 const BAR: f64 = 6.0;
-const HEAD: f64 = 34.0;
 
 /// The ends of the scale, in µs. It is a logarithm: tails are hundreds of medians long.
 const LEAST: f64 = 0.1;
 const MOST: f64 = 200_000.0;
 
-/// Draws a group of bars for each case: from p50 to p99.9, with a mark at p99.
+/// Draws a bar for each system that is shown: from p50 to p99.9, with a mark at p99.
 pub(super) fn file(report: &Report, titles: &[String], shown: &[&str]) -> Result<String> {
-    let mut body = String::new();
-    let mut y = 0.0;
-    for title in titles {
-        let mut groups = report.groups();
-        let group = groups.find(|group| group[0].title() == *title);
-        let group = group.ok_or_else(|| format!("the report has no case `{title}`"))?;
-        y += HEAD;
-        // Writing to a string cannot fail, here and below.
-        let _ = write!(
-            body,
-            "<text class='head' x='{LEFT}' y='{}'>{}</text>",
-            y - 12.0,
-            escape(title)
-        );
+    let about = "Latencies from p50 to p99.9, with a mark at p99";
+    panels::file(report, titles, about, |body, group, y| {
         let mut rows: Vec<&Row> = group.iter().collect();
         rows.retain(|row| shown.contains(&row.plain_system()));
         rows.sort_by(|a, b| a.p999_us.total_cmp(&b.p999_us));
-        let below = y + LINE * rows.len() as f64;
-        scale(&mut body, y - 6.0, below);
-        for row in rows {
-            range(&mut body, row, y);
-            y += LINE;
-        }
-        y += LINE;
+        ranges(body, &rows, y)
+    })
+}
+
+/// Returns the place below the names of the scale.
+fn ranges(body: &mut String, rows: &[&Row], top: f64) -> f64 {
+    let bottom = top + LINE * rows.len() as f64;
+    scale(body, top - 6.0, bottom);
+    for (number, row) in rows.iter().enumerate() {
+        range(body, row, top + LINE * number as f64);
     }
-    let style = include_str!("plot.css");
-    Ok(format!(
-        "<svg xmlns='http://www.w3.org/2000/svg' role='img' viewBox='0 0 {WIDTH} {y}'>\
-         <title>Latencies from p50 to p99.9, with a mark at p99</title><style>{style}</style>{body}</svg>\n"
-    ))
+    bottom + LINE
 }
 
 /// Draws a line for each power of ten, with its name below.
@@ -58,6 +41,7 @@ fn scale(body: &mut String, top: f64, bottom: f64) {
     let powers = std::iter::successors(Some(LEAST), |us| Some(us * 10.0));
     for us in powers.take_while(|us| *us <= MOST) {
         let (x, name) = (place(us), time(us));
+        // Writing to a string cannot fail, here and below.
         let _ = write!(
             body,
             "<path class='grid' d='M{x:.1} {top}V{bottom}'/>\

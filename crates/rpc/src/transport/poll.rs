@@ -37,8 +37,8 @@ const STOLEN: Duration = Duration::from_micros(20);
 /// clock. If there are more threads than cores, polls are interrupted long before.
 const QUIET: u32 = 32;
 
-/// The most waits not to poll in, after polling has met a busy machine again and again.
-const LONGEST_PAUSE: u32 = 256;
+/// The waits not to poll in after polling has met a busy machine, at first and at most.
+const BUSY_PAUSES: [u32; 2] = [1, 256];
 
 /// The waits not to poll in after polls that kept the core from the other end, at first and at
 /// most. A poll is longer than several of them.
@@ -238,9 +238,14 @@ impl SpinPolicy {
     /// other work.
     fn interrupted(&mut self, pause: Duration) {
         contention::away(pause);
+        self.pause(BUSY_PAUSES);
+    }
+
+    /// Begins a pause, which is longer if few polls have met their end since the last one.
+    fn pause(&mut self, [first, longest]: [u32; 2]) {
         self.pause = match self.met >= QUIET {
-            true => 1,
-            false => (4 * self.last_pause).clamp(1, LONGEST_PAUSE),
+            true => first,
+            false => (4 * self.last_pause).clamp(first, longest),
         };
         (self.last_pause, self.met) = (self.pause, 0);
     }
@@ -262,21 +267,11 @@ impl SpinPolicy {
         let later = lasted.saturating_sub(Duration::from_nanos(in_vain.into()));
         let kept = later < SOON + self.credit.usual();
         match kept && self.kept {
-            true => self.kept_the_core(),
+            true => self.pause(KEPT_PAUSES),
             false if kept => {}
             false => self.credit.surprised(),
         }
         self.kept = kept;
-    }
-
-    /// Polls in a row have kept the core from the other end.
-    fn kept_the_core(&mut self) {
-        let [first, longest] = KEPT_PAUSES;
-        self.pause = match self.met >= QUIET {
-            true => first,
-            false => (4 * self.last_pause).clamp(first, longest),
-        };
-        (self.last_pause, self.met) = (self.pause, 0);
     }
 }
 
