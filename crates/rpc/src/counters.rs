@@ -72,6 +72,8 @@ counters! {
     accept_errors,
     /// Handlers that panicked.
     panics,
+    /// Handlers that held up an event loop for more than 10 ms, and with it all its connections.
+    held_up_loops,
 }
 
 pub(crate) fn count(counter: &AtomicU64) {

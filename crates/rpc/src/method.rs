@@ -40,6 +40,8 @@ pub struct Method {
     /// The permission that it takes, where its contract names one; see
     /// [`Permissions`](crate::identity::Permissions).
     pub permission: Option<&'static str>,
+    /// The handler is a plain function: it has its answer at once, or blocks its thread until then.
+    pub(crate) plain: bool,
     describe: Describe,
 }
 
@@ -160,6 +162,7 @@ impl Method {
             service: "",
             permission: None,
             capnp: None,
+            plain: false,
             describe: Describe::Nothing,
         }
     }
@@ -285,6 +288,12 @@ impl Method {
     /// Sets the permission that the method takes.
     pub const fn permission(mut self, permission: &'static str) -> Self {
         self.permission = Some(permission);
+        self
+    }
+
+    /// Says whether the handler is a plain function.
+    pub(crate) const fn plain(mut self, plain: bool) -> Self {
+        self.plain = plain;
         self
     }
 

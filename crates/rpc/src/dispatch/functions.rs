@@ -15,6 +15,10 @@ use std::marker::PhantomData;
     note = "say the types of its parameters; they, and what it gives, are types of contracts, owned, not references"
 )]
 pub trait Function<Form>: Send + Sync + 'static {
+    /// It has its answer when it returns.
+    #[doc(hidden)]
+    const PLAIN: bool;
+
     /// The table of its parameters.
     #[doc(hidden)]
     const PARAMS: &'static [Field<'static>];
@@ -78,6 +82,7 @@ macro_rules! function {
             R: Outcome<O>,
             $($P: FieldValue + Send + 'static,)*
         {
+            const PLAIN: bool = true;
             const PARAMS: &'static [Field<'static>] = <($($P,)*) as ReadParams>::UNNAMED;
 
             fn types() -> MethodTypes {
@@ -98,6 +103,7 @@ macro_rules! function {
             R: Future<Output: Outcome<O>> + Send + 'static,
             $($P: FieldValue + Send + 'static,)*
         {
+            const PLAIN: bool = false;
             const PARAMS: &'static [Field<'static>] = <($($P,)*) as ReadParams>::UNNAMED;
 
             fn types() -> MethodTypes {
@@ -228,6 +234,7 @@ impl Bound {
         };
         let description = Vec::leak(types.description(name, false));
         let method = Method::new(name, fields).described(description);
+        let method = method.plain(F::PLAIN);
         let descriptor = Box::leak(Box::new(ServiceDescriptor {
             name: "",
             base: None,

@@ -2,6 +2,8 @@
 //! serve the server which they call.
 
 pub(crate) mod functions;
+#[cfg(feature = "async")]
+mod hold_ups;
 mod local;
 pub(crate) mod mock;
 #[cfg(feature = "async")]

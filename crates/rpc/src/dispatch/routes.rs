@@ -1,3 +1,5 @@
+#[cfg(feature = "async")]
+use super::hold_ups::HoldUps;
 use crate::method::{Method, ServiceDescriptor};
 use crate::peer::call::{Call, HandlerFuture};
 use crate::peer::capnp;
@@ -28,6 +30,9 @@ pub(crate) struct Routes {
     interceptors: Interceptors,
     /// Filled by calls.
     around_objects: Mutex<ObjectChains>,
+    /// Those of all methods of objects together.
+    #[cfg(feature = "async")]
+    hold_ups: HoldUps,
 }
 
 /// The interceptors around methods of objects, by service and number.
@@ -41,6 +46,8 @@ struct Entry {
     /// Contracts of callers on foreign wires.
     known: Mutex<KnownContracts>,
     interceptors: Option<Arc<Chain>>,
+    #[cfg(feature = "async")]
+    hold_ups: HoldUps,
 }
 
 impl Entry {
@@ -123,6 +130,8 @@ impl Routes {
                     contract: OnceLock::new(),
                     known: Mutex::default(),
                     interceptors: interceptors.chain(descriptor, method),
+                    #[cfg(feature = "async")]
+                    hold_ups: HoldUps::default(),
                 });
             }
         }
@@ -135,6 +144,8 @@ impl Routes {
             objects,
             interceptors,
             around_objects: Mutex::default(),
+            #[cfg(feature = "async")]
+            hold_ups: HoldUps::default(),
         }
     }
 
@@ -192,6 +203,14 @@ impl Routes {
         let mut known = known.unwrap_or_else(PoisonError::into_inner);
         let chain = || self.interceptors.chain(method.descriptor, method.method);
         known.entry(place).or_insert_with(chain).clone()
+    }
+
+    /// Returns the loops that a method has held up; without a route, those that methods of objects
+    /// have.
+    #[cfg(feature = "async")]
+    pub(super) fn hold_ups(&self, route: Option<&Route>) -> &HoldUps {
+        let entry = route.and_then(|route| self.entries.get(route.entry));
+        entry.map_or(&self.hold_ups, |entry| &entry.hold_ups)
     }
 
     pub(crate) fn call(&self, route: Route, call: Call) -> HandlerFuture<'_> {

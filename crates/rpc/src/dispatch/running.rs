@@ -1,9 +1,9 @@
 //! A call at its handler.
 
 use super::Dispatcher;
-#[cfg(feature = "async")]
-use super::pool;
 use super::routes::Route;
+#[cfg(feature = "async")]
+use super::{hold_ups::HoldUps, pool};
 use crate::buffers::Gathered;
 use crate::counters::count;
 use crate::method::{Method, ServiceDescriptor};
@@ -24,6 +24,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+#[cfg(feature = "async")]
+use std::time::Duration;
 use std::time::Instant;
 
 /// A handler at work. The output is its answer, encoded. A handler that panics fails its own call
@@ -36,11 +38,31 @@ pub(crate) struct RunningCall<'a> {
     call: Option<Arc<CallInfo>>,
     /// The interceptors that run when the call is over.
     finish: Option<Finish>,
+    /// The callee, while the handler runs on the thread which has started the call.
+    #[cfg(feature = "async")]
+    here: Option<Callee<'a>>,
+}
+
+/// The method of a call, and the loops that it has held up.
+#[cfg(feature = "async")]
+#[derive(Clone, Copy)]
+struct Callee<'a> {
+    service: &'static ServiceDescriptor,
+    method: &'static Method,
+    hold_ups: &'a HoldUps,
 }
 
 /// The dispatcher, for a handler in the pool; `None` for one on the thread which starts the call.
 /// Interceptors decide on that thread in either case, so that refused calls take none of the pool.
 type Pool<'a> = Option<&'a Arc<Dispatcher>>;
+
+/// The pool, for a call whose handler may run there.
+#[derive(Clone, Copy)]
+struct PoolUse<'a> {
+    dispatcher: &'a Arc<Dispatcher>,
+    /// For each call; otherwise for functions that have lately held up a loop.
+    always: bool,
+}
 
 impl Dispatcher {
     /// Finds the handler of a call and starts it. The answer, also a refusal, comes in `buffer`.
@@ -53,6 +75,23 @@ impl Dispatcher {
         self.start_on(None, call, caller, buffer)
     }
 
+    /// Does the same on the thread of a loop. A function that has lately held up a loop runs in the
+    /// pool if it `moves`.
+    #[cfg(feature = "async")]
+    pub(crate) fn start_on_loop(
+        self: &Arc<Self>,
+        call: Box<Incoming>,
+        caller: Arc<Caller>,
+        buffer: Vec<u8>,
+        moves: bool,
+    ) -> RunningCall<'_> {
+        let pool = moves.then_some(PoolUse {
+            dispatcher: self,
+            always: false,
+        });
+        self.start_on(pool, call, caller, buffer)
+    }
+
     /// Does the same with a handler that runs in the pool.
     #[cfg(feature = "async")]
     pub(crate) fn start_in_pool(
@@ -60,12 +99,16 @@ impl Dispatcher {
         call: Box<Incoming>,
         caller: Arc<Caller>,
     ) -> RunningCall<'_> {
-        self.start_on(Some(self), call, caller, Vec::new())
+        let pool = PoolUse {
+            dispatcher: self,
+            always: true,
+        };
+        self.start_on(Some(pool), call, caller, Vec::new())
     }
 
     fn start_on<'a>(
         &'a self,
-        pool: Pool<'a>,
+        pool: Option<PoolUse<'a>>,
         mut call: Box<Incoming>,
         caller: Arc<Caller>,
         buffer: Vec<u8>,
@@ -189,7 +232,7 @@ impl Dispatcher {
 
     fn run<'a>(
         &'a self,
-        pool: Pool<'a>,
+        pool: Option<PoolUse<'a>>,
         found: Found,
         call: Box<Incoming>,
         caller: Arc<Caller>,
@@ -207,6 +250,14 @@ impl Dispatcher {
             Found::Object(..) => of_object.as_ref(),
         };
         let called = found.called();
+        let pool = pool.filter(|pool| pool.always || self.moves_call(&found));
+        let pool = pool.map(|pool| pool.dispatcher);
+        #[cfg(feature = "async")]
+        let here = pool.is_none().then(|| Callee {
+            service: called.0,
+            method: called.1,
+            hold_ups: self.routes.hold_ups(found.route()),
+        });
         let observed = chain.map_or_else(Observed::default, |chain| {
             let now = now.unwrap_or_else(clock::now);
             Observed::new(chain.clone(), called, call.body.size(), now)
@@ -231,6 +282,19 @@ impl Dispatcher {
             reply,
             call,
             finish,
+            #[cfg(feature = "async")]
+            here,
+        }
+    }
+
+    /// Returns whether the handler is a function that has lately held up a loop.
+    fn moves_call(&self, found: &Found) -> bool {
+        #[cfg(feature = "async")]
+        return self.routes.hold_ups(found.route()).moves_call();
+        #[cfg(not(feature = "async"))]
+        {
+            let _ = found;
+            false
         }
     }
 
@@ -405,6 +469,8 @@ impl Dispatcher {
             reply: call.reply.clone(),
             call: None,
             finish: None,
+            #[cfg(feature = "async")]
+            here: None,
         }
     }
 }
@@ -420,6 +486,14 @@ impl Found {
         match self {
             Found::Service(route) => (route.descriptor, route.method),
             Found::Object(_, method) => (method.descriptor, method.method),
+        }
+    }
+
+    #[cfg(feature = "async")]
+    fn route(&self) -> Option<&Route> {
+        match self {
+            Found::Service(route) => Some(route),
+            Found::Object(..) => None,
         }
     }
 }
@@ -471,6 +545,17 @@ impl RunningCall<'_> {
     /// How it is answered where the handler does not do it.
     pub(crate) fn reply(&self) -> &ReplyTo {
         &self.reply
+    }
+
+    /// Notes that the handler has held up a loop for so long.
+    #[cfg(feature = "async")]
+    #[cold]
+    pub(crate) fn held_up_loop(&self, lasted: Duration) {
+        let Some(callee) = &self.here else {
+            return;
+        };
+        count(&self.dispatcher.counters.held_up_loops);
+        callee.hold_ups.note(callee.service, callee.method, lasted);
     }
 
     #[cold]

@@ -2,6 +2,8 @@
 //! in common.
 
 use super::aside::Waiter;
+#[cfg(feature = "async")]
+use super::event_loop::{Handlers, Timed};
 use super::http::Socket;
 use super::machine::{Fault, GOING_DOWN, Machine, Progress};
 use super::pace::Pace;
@@ -235,6 +237,22 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Starts a call on the thread of a loop; its answer comes in `buffer`, which is empty.
+    #[cfg(feature = "async")]
+    pub(super) fn start_on_loop(
+        &self,
+        call: Box<Incoming>,
+        handlers: Handlers,
+        buffer: Vec<u8>,
+    ) -> Timed<'a> {
+        let dispatcher = &self.shared.dispatcher;
+        let moves = handlers == Handlers::Loop;
+        Timed::new(|| match self.no_room() {
+            None => dispatcher.start_on_loop(call, self.caller.clone(), buffer, moves),
+            Some(why) => dispatcher.turn_away(&call, &why, buffer),
+        })
+    }
+
     /// The calls that wait for the answer to this one, for a thread beside the connection's.
     pub(super) fn released(&self, reply: &ReplyTo) -> Option<Released<'a>> {
         let link = reply.promised_to()?.clone();
@@ -291,11 +309,13 @@ impl<'a> Session<'a> {
     pub(super) fn decoded_aside(
         &self,
         call: Box<Incoming>,
+        handlers: Handlers,
     ) -> impl Future<Output = Gathered> + use<> {
         let (shared, caller) = (self.shared.clone(), self.caller.clone());
         let dispatcher = self.shared.dispatcher.clone();
         let answer = Box::pin(async move {
-            let running = dispatcher.start(call, caller, Vec::new());
+            let moves = handlers == Handlers::Loop;
+            let running = dispatcher.start_on_loop(call, caller, Vec::new(), moves);
             // So far runs the thread beside the loop.
             let mut decoded = true;
             poll_fn(|_| match std::mem::take(&mut decoded) {
@@ -303,7 +323,7 @@ impl<'a> Session<'a> {
                 false => Poll::Ready(()),
             })
             .await;
-            running.await
+            Timed::from(running).await
         });
         async move {
             // Fails only where it has been closed, which nobody does.

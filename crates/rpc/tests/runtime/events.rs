@@ -13,11 +13,12 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
 /// Keeps events as text.
-#[derive(Clone, Default)]
-struct Events(Arc<Mutex<Vec<String>>>);
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Events(Arc<Mutex<Vec<String>>>);
 
 impl Events {
-    fn has(&self, parts: &[&str]) -> bool {
+    /// Returns whether an event has all of these parts.
+    pub(crate) fn has(&self, parts: &[&str]) -> bool {
         let events = self.0.lock().unwrap();
         events
             .iter()

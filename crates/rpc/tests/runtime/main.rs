@@ -68,6 +68,8 @@ mod health;
 mod health_checks;
 #[cfg(all(feature = "grpc", feature = "zstd"))]
 mod held;
+#[cfg(feature = "async")]
+mod hold_ups;
 mod hostile;
 mod http;
 #[cfg(all(

@@ -5,7 +5,7 @@ use super::http2;
 use super::in_flight::{InFlight, Waits};
 use super::spares;
 use super::spread::LoopClaim;
-use super::{Accepted, LoopContext, Phase, entrance};
+use super::{Accepted, Handlers, LoopContext, Phase, entrance};
 use crate::buffers::{self, Gathered};
 use crate::counters::count;
 use crate::dispatch::running::crowded;
@@ -110,7 +110,7 @@ async fn enter(
         received,
         tls,
     } = entered;
-    let caller = Caller::new(peer, loop_context.pooled)
+    let caller = Caller::new(peer, loop_context.handlers == Handlers::Pool)
         .with_ports(stream.ports())
         .with_tls(tls)
         .with_hosts_checked(checks_hosts);
@@ -132,7 +132,7 @@ async fn enter(
     let unsent = session.share().cloned();
     Ok(Some(LoopConnection {
         shared: &loop_context.shared,
-        pooled: loop_context.pooled,
+        handlers: loop_context.handlers,
         phase: loop_context.phase.clone(),
         claim,
         session,
@@ -156,7 +156,7 @@ fn runs_alone(call: &Incoming) -> bool {
 
 struct LoopConnection<'a> {
     shared: &'a Arc<Shared>,
-    pooled: bool,
+    handlers: Handlers,
     phase: watch::Receiver<Phase>,
     claim: LoopClaim,
     session: Session<'a>,
@@ -219,7 +219,7 @@ impl<'a> LoopConnection<'a> {
         let loop_context = http2::ConnectionParts {
             shared: self.shared,
             session: &self.session,
-            pooled: self.pooled,
+            handlers: self.handlers,
             claim: &self.claim,
             entry: self.guard.entry(),
             opaque_authority: std::cell::Cell::default(),
@@ -350,18 +350,19 @@ impl<'a> LoopConnection<'a> {
                 .turn_away(&call, &crowded(why), self.out.buffer());
             return self.out.put(crate::block_on::block_on(refused));
         }
-        let leaves = self.pooled || self.session.is_long(&call);
+        let pooled = self.handlers == Handlers::Pool;
+        let leaves = pooled || self.session.is_long(&call);
         // One that is refused is answered at once.
         if leaves && self.session.no_room().is_none() && self.session.charge(&mut call) {
             let waiting = Waits::new(&call);
             let (shared, share) = (self.shared, self.session.share());
-            return match self.pooled {
+            return match pooled {
                 true => {
                     let answer = self.session.in_pool(call);
                     self.in_flight.join(shared, answer, waiting, share);
                 }
                 false => {
-                    let answer = self.session.decoded_aside(call);
+                    let answer = self.session.decoded_aside(call, self.handlers);
                     self.in_flight.join(shared, answer, waiting, share);
                 }
             };
@@ -373,7 +374,8 @@ impl<'a> LoopConnection<'a> {
             self.out.lend(large);
         }
         let waiting = Waits::new(&call);
-        let mut running = self.session.start(call, self.out.buffer());
+        let buffer = self.out.buffer();
+        let mut running = self.session.start_on_loop(call, self.handlers, buffer);
         let mut now = Context::from_waker(Waker::noop());
         match Pin::new(&mut running).poll(&mut now) {
             Poll::Ready(answer) => self.out.put(answer),

@@ -11,6 +11,7 @@ mod in_flight;
 mod slice;
 mod spares;
 mod spread;
+mod timed;
 
 use super::admission::{Accepts, ConnectionGuard, ListenerKind};
 use super::{ACCEPT_PAUSE, Model, Shared};
@@ -19,6 +20,7 @@ use spread::{LoopClaim, Slot};
 use std::io;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
+pub(super) use timed::Timed;
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
@@ -31,6 +33,17 @@ enum Phase {
     /// Accept nothing, close what is idle.
     Draining,
     Stopped,
+}
+
+/// The threads on which handlers run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Handlers {
+    /// The only loop's: no two handlers run at the same time.
+    Alone,
+    /// The loop's, and the pool's for functions that have lately held up a loop.
+    Loop,
+    /// Those of the runtime's pool of blocking threads.
+    Pool,
 }
 
 /// An event loop.
@@ -126,23 +139,27 @@ impl Drop for Open {
     }
 }
 
+/// The most threads of the pool of a loop, unless the model says.
+const POOL: usize = 512;
+
 pub(super) fn start(
     model: Model,
     listeners: &[Arc<Open>],
     shared: &Arc<Shared>,
 ) -> io::Result<Vec<Loop>> {
     let cores = || thread::available_parallelism().map_or(1, usize::from);
-    let (loops, pool) = match model {
-        Model::EventLoops(loops) => (loops.unwrap_or_else(cores).max(1), None),
-        Model::ThreadPool(threads) => (cores().div_ceil(2), Some(threads.max(1))),
-        Model::SingleThreaded | Model::ThreadPerConnection => (1, None),
+    let (loops, handlers, pool) = match model {
+        Model::EventLoops(loops) => (loops.unwrap_or_else(cores).max(1), Handlers::Loop, POOL),
+        Model::ThreadPool(threads) => (cores().div_ceil(2), Handlers::Pool, threads.max(1)),
+        Model::SingleThreaded | Model::ThreadPerConnection => (1, Handlers::Alone, POOL),
     };
     let (inboxes, outlets): (Vec<_>, Vec<_>) = (0..loops).map(|_| unbounded_channel()).unzip();
     let inboxes: Inboxes = inboxes.into();
     spread::slots(loops)
         .zip(outlets)
         .map(|(slot, accepted)| {
-            start_loop(slot, (inboxes.clone(), accepted), pool, listeners, shared)
+            let queues = (inboxes.clone(), accepted);
+            start_loop(slot, queues, (handlers, pool), listeners, shared)
         })
         .collect()
 }
@@ -166,28 +183,26 @@ type Queues = (Inboxes, UnboundedReceiver<Accepted<socket2::Socket>>);
 fn start_loop(
     slot: Slot,
     queues: Queues,
-    pool: Option<usize>,
+    (handlers, pool): (Handlers, usize),
     listeners: &[Arc<Open>],
     shared: &Arc<Shared>,
 ) -> io::Result<Loop> {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
-    runtime
-        .enable_all()
-        .max_blocking_threads(pool.unwrap_or(512));
+    runtime.enable_all().max_blocking_threads(pool);
     #[cfg(target_os = "linux")]
-    if pool.is_some() {
+    if handlers == Handlers::Pool {
         runtime.on_thread_start(slice::restore);
     }
     let runtime = runtime.build()?;
     // The first loop's, where there are several.
     let _ = shared.runtime.set(runtime.handle().clone());
-    let (mut event_loop, work) = prepare(slot, queues, pool.is_some(), listeners, shared)?;
+    let (mut event_loop, work) = prepare(slot, queues, handlers, listeners, shared)?;
     let number = work.loop_context.slot.number();
     let thread = thread::Builder::new()
         .name(format!("dovetail loop {number}"))
         .spawn(move || {
             #[cfg(target_os = "linux")]
-            if work.loop_context.pooled {
+            if handlers == Handlers::Pool {
                 slice::shorten();
             }
             LocalSet::new().block_on(&runtime, work.run());
@@ -206,7 +221,7 @@ pub(super) fn here(
     let (inbox, accepted) = unbounded_channel();
     let slot = spread::slots(1).next().ok_or(io::ErrorKind::NotFound)?;
     let queues = (Inboxes::from([inbox]), accepted);
-    let (event_loop, work) = prepare(slot, queues, false, listeners, shared)?;
+    let (event_loop, work) = prepare(slot, queues, Handlers::Alone, listeners, shared)?;
     Ok((event_loop, work.run()))
 }
 
@@ -214,7 +229,7 @@ pub(super) fn here(
 fn prepare(
     slot: Slot,
     (inboxes, accepted): Queues,
-    pooled: bool,
+    handlers: Handlers,
     listeners: &[Arc<Open>],
     shared: &Arc<Shared>,
 ) -> io::Result<(Loop, Work)> {
@@ -229,7 +244,7 @@ fn prepare(
     let loop_context = LoopContext {
         shared: shared.clone(),
         phase,
-        pooled,
+        handlers,
         slot,
         inboxes,
     };
@@ -294,7 +309,7 @@ pub(super) async fn attend(shared: Arc<Shared>, listener: crate::transport::Memo
     let loop_context = LoopContext {
         shared,
         phase,
-        pooled: false,
+        handlers: Handlers::Alone,
         slot,
         inboxes: Arc::default(),
     };
@@ -313,8 +328,7 @@ pub(super) async fn attend(shared: Arc<Shared>, listener: crate::transport::Memo
 struct LoopContext {
     shared: Arc<Shared>,
     phase: watch::Receiver<Phase>,
-    /// Handlers run in the runtime's pool of blocking threads.
-    pooled: bool,
+    handlers: Handlers,
     slot: Slot,
     inboxes: Inboxes,
 }

@@ -1,6 +1,6 @@
 //! A call over HTTP/2: one stream of a connection.
 
-use super::super::in_flight;
+use super::super::{Handlers, in_flight};
 use super::answer::{AnswerEnd, Respond};
 use super::head::{self, refused};
 use super::request::{Request, Stop};
@@ -397,16 +397,17 @@ async fn run(parts: &ConnectionParts<'_>, mut call: Box<Incoming>) -> Gathered {
     let ConnectionParts {
         shared,
         session,
-        pooled,
+        handlers,
         ..
     } = *parts;
+    let pooled = handlers == Handlers::Pool;
     if !pooled && session.is_long(&call) && session.no_room().is_none() && session.charge(&mut call)
     {
         let _place = in_flight::InFlightGuard::take(&shared.waiting);
-        return session.decoded_aside(call).await;
+        return session.decoded_aside(call, handlers).await;
     }
     if !pooled || session.no_room().is_some() || !session.charge(&mut call) {
-        let running = session.start(call, Vec::new());
+        let running = session.start_on_loop(call, handlers, Vec::new());
         let _place = in_flight::InFlightGuard::take(&shared.waiting);
         return running.await;
     }

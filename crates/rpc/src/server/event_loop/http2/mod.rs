@@ -8,8 +8,8 @@ mod head;
 mod request;
 mod socket;
 
-use super::Phase;
 use super::spread::LoopClaim;
+use super::{Handlers, Phase};
 use crate::counters::count;
 use crate::grpc::gone;
 use crate::server::session::Session;
@@ -47,8 +47,7 @@ const ROOM_LINGER: Duration = Duration::from_millis(100);
 pub(super) struct ConnectionParts<'a> {
     pub(super) shared: &'a Arc<Shared>,
     pub(super) session: &'a Session<'a>,
-    /// Handlers run in the pool.
-    pub(super) pooled: bool,
+    pub(super) handlers: Handlers,
     pub(super) claim: &'a LoopClaim,
     pub(super) entry: &'a Entry,
     /// True once the client has named an authority that is no host, as no browser does.
