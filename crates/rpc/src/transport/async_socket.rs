@@ -300,11 +300,10 @@ impl AsyncSocket {
         }
     }
 
-    /// Lets whoever waits for the core run first, behind an answer: on one machine often its
-    /// reader, for which the cache still has what the kernel is to copy. A loop that answers all of
-    /// its connections before makes each of them wait for all; one that has no other does not ask
-    /// the kernel for it where the answer did not take it either, nor where the core has lately
-    /// gone to a program that computes.
+    /// Lets threads run that wait for the core, behind an answer: on one machine often its reader,
+    /// for which the cache still has what the kernel is to copy. A loop that has one connection
+    /// does not ask the kernel for it where the answer did not take it either, nor where the core
+    /// has lately gone to a program that computes.
     pub(crate) fn give_way(&self, alone: bool) {
         match self {
             AsyncSocket::Process(_) => {}

@@ -10,6 +10,7 @@ mod spin_wait;
 
 use super::{Stream, Wait};
 use bytes::BytesMut;
+#[cfg(feature = "async")]
 pub(super) use contention::give_way;
 use credit::Credit;
 #[cfg(feature = "grpc")]

@@ -529,7 +529,9 @@ impl<'a> LoopConnection<'a> {
         }
         let sent = self.stream.try_send_gathered(&self.out.waiting, 0)?;
         self.claim.answered();
-        self.stream.give_way(self.claim.is_alone());
+        if self.claim.gives_way(sent) {
+            self.stream.give_way(self.claim.is_alone());
+        }
         if sent < self.out.waiting.len() {
             self.leaving = Some(Box::new(Leaving {
                 message: std::mem::take(&mut self.out.waiting),

@@ -14,6 +14,14 @@ use std::time::{Duration, Instant};
 /// to do.
 const EVERY: u32 = 256;
 
+/// The answers behind which a loop with several connections lets other threads run, and the bytes
+/// for which a long answer counts as another one. Callers whose threads wait for the core can call
+/// again while the caches have what they need. But beside a thread that never sleeps, as that of
+/// async callers, each yield costs the loop a slice of some milliseconds. docs/benchmarks.md has
+/// the figures.
+const YIELD: u32 = 8;
+const LONG: usize = 8 << 10;
+
 /// An older place of a loop says nothing: it may have moved, or have nothing to do.
 const FRESH: Duration = Duration::from_millis(50);
 
@@ -29,6 +37,8 @@ struct Spread {
 struct Station {
     connections: AtomicU32,
     answers: AtomicU32,
+    /// Those since it last let other threads run.
+    kept: AtomicU32,
     /// When it was seen, in milliseconds, in the upper half, and on which core, plus 1, in the
     /// lower one; 0 at first.
     seen: AtomicU64,
@@ -123,6 +133,12 @@ impl LoopClaim {
             self.0.look(current_core());
         }
     }
+
+    /// Returns whether it is time to let other threads run, behind an answer of so many bytes:
+    /// always where the loop has no other connection.
+    pub(super) fn gives_way(&self, bytes: usize) -> bool {
+        self.is_alone() || self.0.station().gives_way(bytes)
+    }
 }
 
 impl Drop for LoopClaim {
@@ -134,6 +150,14 @@ impl Drop for LoopClaim {
 impl Station {
     fn connections(&self) -> u32 {
         self.connections.load(Relaxed)
+    }
+
+    fn gives_way(&self, bytes: usize) -> bool {
+        let long = u32::try_from(bytes / LONG).unwrap_or(YIELD);
+        let kept = self.kept.load(Relaxed).saturating_add(1 + long.min(YIELD));
+        let gives_way = kept >= YIELD;
+        self.kept.store(if gives_way { 0 } else { kept }, Relaxed);
+        gives_way
     }
 
     fn note(&self, core: usize, now: Duration) {
@@ -222,6 +246,27 @@ mod tests {
         assert_eq!(slots[0].claim().number(), 2);
         let another = slots[2].claim();
         assert_eq!((another.number(), slots[2].claim().number()), (2, 2));
+    }
+
+    #[test]
+    fn threads_run_behind_some_answers() {
+        // Lengths of answers, and behind which of them other threads run.
+        let rows: [(&[usize], &[usize]); 4] = [
+            (&[100; 17], &[7, 15]),
+            (&[100_000; 3], &[0, 1, 2]),
+            (&[LONG; 9], &[3, 7]),
+            (&[100, usize::MAX, 100, 6 * LONG, 100], &[1, 3]),
+        ];
+        for (lengths, expected) in rows {
+            let slots: Vec<Slot> = slots(1).collect();
+            let alone = slots[0].claim();
+            assert!(alone.gives_way(1) && alone.gives_way(1));
+            let _other = slots[0].claim();
+            let answers = lengths.iter().enumerate();
+            let behind = answers.filter(|(_, length)| alone.gives_way(**length));
+            let behind: Vec<usize> = behind.map(|(number, _)| number).collect();
+            assert_eq!(behind, expected, "{lengths:?}");
+        }
     }
 
     #[cfg(target_os = "linux")]

@@ -43,10 +43,12 @@ impl Rest {
     }
 }
 
-/// One yield out of so many is timed. A clock read on the way of each call is a loss, too.
+/// One yield of a loop out of so many is timed. A clock read with each call is a loss, too.
+#[cfg(feature = "async")]
 const TIMED: u32 = 16;
 
 thread_local! {
+    #[cfg(feature = "async")]
     static YIELDS: Cell<u32> = const { Cell::new(0) };
     static REST: Cell<Rest> = const { Cell::new(Rest::NONE) };
 }
@@ -67,7 +69,8 @@ pub(super) fn away(pause: Duration) {
     }
 }
 
-/// Lets other threads run that are ready, unless that has lately taken a slice.
+/// Lets other threads run behind an answer of a loop, unless that has lately taken a slice.
+#[cfg(feature = "async")]
 pub(crate) fn give_way() {
     let rest = REST.get();
     if rest.is_on() {
