@@ -48,8 +48,8 @@ pub(crate) struct Options {
     /// beside one and two.
     #[arg(long, value_name = "THREADS", conflicts_with_all = ["overload", "picks", "against"])]
     neighbours: Option<u64>,
-    /// Measure a load that changes over time, instead of the cases: ramp, burst, mixed, fan-out;
-    /// can be repeated.
+    /// Measure a load that changes over time, instead of the cases: ramp, saturation, burst, mixed,
+    /// fan-out; can be repeated.
     #[arg(long)]
     profile: Vec<String>,
     /// Seconds of each step of a profile.

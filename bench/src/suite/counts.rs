@@ -79,6 +79,9 @@ fn has_strace() -> bool {
     status.is_ok_and(|status| status.success())
 }
 
+/// The time for the calls, and for those with which a compiler warms up.
+const LIMIT_MS: i32 = 2_000;
+
 /// System calls of a call on the client and on the server: the difference between many calls and
 /// few.
 fn syscalls(
@@ -108,7 +111,8 @@ fn traced(
     let load = Load {
         calls,
         warmup: 1,
-        ..case.alone().load(&[server.ready()?])
+        limit_ms: Some(LIMIT_MS),
+        ..case.alone().load(system, &[server.ready()?])
     };
     let mut client_strace = Strace::of("client", &program.client(system, &load));
     let mut client = Talking::start(&mut client_strace.command, deadline)?;

@@ -36,7 +36,9 @@ impl Case {
             "direct" => self.clients == 1,
             // Measured by --overload alone.
             _ if system.ends_with("-overload") => false,
-            _ if self.limit.is_some() && NEEDS_FULL.contains(&system) => false,
+            _ if self.limit.is_some_and(|limit| limit < FULL) && NEEDS_FULL.contains(&system) => {
+                false
+            }
             // A large call takes no longer with interceptors.
             _ if VARIANTS.contains(&system) => self.workload == "get_answer",
             _ if self.servers > 1 && !calls_at_once(system) => false,
@@ -58,8 +60,9 @@ impl Case {
         }
     }
 
-    /// Returns the load for a client.
-    pub(crate) fn load(&self, servers: &[String]) -> Load {
+    /// Returns the load for a client of a system.
+    pub(crate) fn load(&self, system: &str, servers: &[String]) -> Load {
+        let limit = self.limit.filter(|_| !WARM_UP.contains(&system));
         let number = |count: usize| i32::try_from(count).unwrap_or(i32::MAX);
         Load {
             workload: self.workload.to_owned(),
@@ -69,7 +72,7 @@ impl Case {
             calls: number(self.calls),
             warmup: number((self.calls / self.clients / 10).clamp(1, 200)),
             rate: self.rate,
-            limit_ms: self.limit.map(|limit| limit.as_millis() as i32),
+            limit_ms: limit.map(|limit| limit.as_millis() as i32),
             servers: servers.to_vec(),
             ..Load::default()
         }
@@ -115,6 +118,10 @@ pub(crate) fn needs_one_host(system: &str) -> bool {
 /// Systems that are not warm before a round of a quick run would be over, as their compiler takes
 /// seconds; and those that are nearly the same as `dovetail-local` and `dovetail-shm-async`.
 const NEEDS_FULL: &[&str] = &["grpc-java", "dovetail-shm", "dovetail-shm-loops"];
+
+/// Systems that make many calls before they are measured, which a limit would cut short: their
+/// rounds have all their calls.
+const WARM_UP: &[&str] = &["grpc-java"];
 
 /// Systems that differ from `dovetail-local` by interceptors alone: for targets, not for
 /// comparisons with others.
@@ -190,14 +197,31 @@ const LINES: &[Line] = &[
 /// the largest blobs.
 const QUICK: Duration = Duration::from_millis(100);
 
-/// The time for many callers: the kernel takes a while to find all of them a core, and a full run
-/// gives them longer still.
+/// The time for many callers: the kernel takes a while to find all of them a core.
 const QUICK_MANY: Duration = Duration::from_millis(200);
 const MANY: usize = 64;
+
+/// How long a round of a full run calls at most, so that it is over in an hour.
+const FULL: Duration = Duration::from_millis(300);
+const FULL_MANY: Duration = Duration::from_millis(600);
 
 /// The time beside threads that compute: many times that for which a scheduler leaves a core to one
 /// of them.
 const QUICK_CROWDED: Duration = Duration::from_millis(500);
+
+/// The connections of small calls, each with one caller, and the callers that share one.
+const CONNECTIONS: &[usize] = &[8, 64, 512, 4_096];
+const SHARING_ONE: &[usize] = &[100, 1_000, 10_000, 100_000];
+
+/// Systems that have no thread for each caller, and of them those whose callers can share a
+/// connection.
+const SCALING: &str = "dovetail-(tcp-async|thrift-binary-async|grpc)|thrift-go-framed|grpc-(cpp-callback|go)|tonic|volo|tarpc";
+const SCALING_ONE: &str = "dovetail-(tcp-async|grpc)|grpc-go|tonic|tarpc|volo-multiplex";
+
+/// Many callers, in whose midst one makes so many calls a second.
+const CROWD: Line = ("db_work", "10", 63, OWN, 1_000_000, CROWDED);
+const CROWD_ROUND: Duration = Duration::from_secs(1);
+const RARE: f64 = 100.0;
 
 /// The profiles that are asked for, or else the cases of a full run or of a quick one.
 pub(crate) fn scenarios(options: &Options) -> Result<Vec<Scenario>> {
@@ -214,8 +238,28 @@ pub(crate) fn scenarios(options: &Options) -> Result<Vec<Scenario>> {
 }
 
 fn full() -> Result<Vec<Scenario>> {
-    let cases = LINES.iter().map(|line| case(line, None));
-    Ok(cases.map(Scenario::single).chain(crowded()?).collect())
+    let cases = LINES.iter().map(|line| {
+        let limit = round(line, [FULL, FULL_MANY]);
+        Scenario::single(case(line, Some(limit)))
+    });
+    let others = [crowded()?, vec![rare()?], scaling()?].concat();
+    Ok(cases.chain(others).collect())
+}
+
+/// Small calls of ever more callers.
+fn scaling() -> Result<Vec<Scenario>> {
+    let line = |clients, connections, systems| -> Line {
+        ("get_answer", "-", clients, connections, 1_000_000, systems)
+    };
+    let own = CONNECTIONS.iter().map(|&count| line(count, OWN, SCALING));
+    let shared = SHARING_ONE.iter().map(|&count| line(count, 1, SCALING_ONE));
+    let scenario = |line: Line| {
+        Ok(Scenario {
+            name: "scaling get_answer -".to_owned(),
+            ..cut(&line, FULL_MANY)?
+        })
+    };
+    own.chain(shared).map(scenario).collect()
 }
 
 /// Small calls beside threads that compute: one, which leaves a core free, and two.
@@ -229,8 +273,30 @@ fn crowded() -> Result<Vec<Scenario>> {
 /// something there.
 pub(super) fn quick() -> Result<Vec<Scenario>> {
     let lines = LINES.iter().filter(|line| line.5 != NONE);
-    let scenarios: Result<Vec<Scenario>> = lines.map(|line| cut(line, round(line))).collect();
-    Ok([scenarios?, crowded()?].concat())
+    let cut = |line| cut(line, round(line, [QUICK, QUICK_MANY]));
+    let scenarios: Result<Vec<Scenario>> = lines.map(cut).collect();
+    Ok([scenarios?, crowded()?, vec![rare()?]].concat())
+}
+
+/// A caller that calls now and then, beside many that call back to back: does it wait for its turn
+/// longer than they do?
+fn rare() -> Result<Scenario> {
+    let crowded = cut(&CROWD, CROWD_ROUND)?;
+    let crowd = case(&CROWD, Some(CROWD_ROUND));
+    let caller = Case {
+        clients: 1,
+        connections: 1,
+        calls: (RARE * CROWD_ROUND.as_secs_f64()) as usize,
+        limit: None,
+        rate: Some(RARE),
+        ..crowd
+    };
+    Ok(Scenario {
+        name: format!("beside {} callers:", crowd.clients),
+        steps: vec![vec![caller, crowd]],
+        step: CROWD_ROUND,
+        ..crowded
+    })
 }
 
 /// A case for so long, with the systems that a quick run measures.
@@ -241,11 +307,9 @@ fn cut(line: &Line, limit: Duration) -> Result<Scenario> {
     })
 }
 
-fn round(line: &Line) -> Duration {
-    match line.2 >= MANY {
-        true => QUICK_MANY,
-        false => QUICK,
-    }
+/// The time of a round: for few callers, or for many.
+fn round(line: &Line, [few, many]: [Duration; 2]) -> Duration {
+    if line.2 >= MANY { many } else { few }
 }
 
 /// Returns the systems that a quick run leaves out, by name.

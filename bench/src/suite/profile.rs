@@ -11,6 +11,8 @@ use std::time::Duration;
 pub(crate) enum Profile {
     /// More and more calls.
     Ramp,
+    /// More and more calls of many callers, until no system can do them.
+    Saturation,
     /// A few calls, then many at once, then a few: how long does it take to recover?
     Burst,
     /// Small calls, then large ones beside them.
@@ -32,6 +34,17 @@ const RAMP: &[Step] = &[
     &[("db_work", "10", 32, 4_000.0, 1)],
     &[("db_work", "10", 32, 8_000.0, 1)],
     &[("db_work", "10", 32, 16_000.0, 1)],
+];
+
+const SATURATION: &[Step] = &[
+    &[("db_work", "10", 64, 5_000.0, 1)],
+    &[("db_work", "10", 64, 10_000.0, 1)],
+    &[("db_work", "10", 64, 20_000.0, 1)],
+    &[("db_work", "10", 64, 40_000.0, 1)],
+    &[("db_work", "10", 64, 60_000.0, 1)],
+    &[("db_work", "10", 64, 80_000.0, 1)],
+    &[("db_work", "10", 64, 100_000.0, 1)],
+    &[("db_work", "10", 64, 120_000.0, 1)],
 ];
 
 const BURST: &[Step] = &[
@@ -66,6 +79,7 @@ impl Profile {
     fn table(self) -> (&'static str, &'static [Step]) {
         match self {
             Profile::Ramp => ("ramp", RAMP),
+            Profile::Saturation => ("saturation", SATURATION),
             Profile::Burst => ("burst", BURST),
             Profile::Mixed => ("mixed", MIXED),
             Profile::FanOut => ("fan-out", FAN_OUT),

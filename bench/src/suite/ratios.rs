@@ -278,6 +278,8 @@ impl Rows {
 mod tests {
     use super::*;
     use crate::suite::counts::Counts;
+    use crate::suite::plan::Case;
+    use crate::suite::scenario::Label;
 
     fn row(system: &str, clients: usize, calls_per_s: f64, mean_us: f64) -> Row {
         Row {
@@ -370,9 +372,17 @@ mod tests {
         let rows: Vec<Row> = quick
             .iter()
             .flat_map(|scenario| {
-                let systems = systems().filter(|system| scenario.suits(system));
-                let row = |system| Row::new(&scenario.steps[0][0], system, &[], &Counts::default());
-                systems.map(row).collect::<Vec<_>>()
+                let systems: Vec<_> = systems().filter(|system| scenario.suits(system)).collect();
+                let labelled = scenario.cases().zip(scenario.labels());
+                let rows = move |(case, label): (&Case, Label)| {
+                    let row = |system: &&str| Row {
+                        workload: label.workload.clone(),
+                        case: label.case.clone(),
+                        ..Row::new(case, system, &[], &Counts::default())
+                    };
+                    systems.iter().map(row).collect::<Vec<_>>()
+                };
+                labelled.flat_map(rows).collect::<Vec<_>>()
             })
             .collect();
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/ratios.toml");

@@ -39,7 +39,7 @@ pub(crate) fn wire_bytes(
     let load = Load {
         calls: CALLS,
         limit_ms: Some(LIMIT_MS),
-        ..case.alone().load(&[address])
+        ..case.alone().load(system, &[address])
     };
     let mut client = Talking::start(&mut program.client(system, &load), deadline)?;
     // All answers of the warm-up have passed by then.

@@ -135,7 +135,11 @@ impl Servers {
     ) -> Result<Vec<Box<dyn Process>>> {
         let start = |case: &Case| {
             let called = case.servers.min(self.addresses.len());
-            host.start_client(system, &case.load(&self.addresses[..called]), deadline)
+            host.start_client(
+                system,
+                &case.load(system, &self.addresses[..called]),
+                deadline,
+            )
         };
         step.iter().map(start).collect()
     }

@@ -16,7 +16,8 @@ pub(crate) struct Scenario {
     pub(crate) step: Duration,
 }
 
-/// A row of the report: workload and case, or in a profile its name and the step.
+/// A row of the report: workload and case, or in a load with rates its name, and the step where
+/// there are several.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Label {
     pub(crate) workload: String,
@@ -57,11 +58,15 @@ impl Scenario {
 
     /// Returns the label of each row of the report.
     pub(crate) fn labels(&self) -> Vec<Label> {
+        let only = self.steps.len() == 1;
         let label = |number: usize, case: &Case| match case.rate {
             Some(rate) => Label {
                 workload: self.name.clone(),
-                case: step_label(number, case, rate),
-                step: Some(number),
+                case: match only {
+                    true => load_label(case, rate),
+                    false => format!("step {number}: {}", load_label(case, rate)),
+                },
+                step: (!only).then_some(number),
             },
             None => Label {
                 workload: case.workload.to_owned(),
@@ -96,10 +101,10 @@ impl Scenario {
     }
 }
 
-/// `step 2: 500 calls/s of get_blob 1024 to 4 servers at once`, without what goes without saying.
-fn step_label(number: usize, case: &Case, rate: f64) -> String {
+/// `500 calls/s of get_blob 1024 to 4 servers at once`, without what goes without saying.
+fn load_label(case: &Case, rate: f64) -> String {
     let call = name(case.workload, case.case);
-    let mut label = format!("step {number}: {rate} calls/s of {call}");
+    let mut label = format!("{rate} calls/s of {call}");
     if case.servers > 1 {
         label += &format!(" to {} servers at once", case.servers);
     }

@@ -10,6 +10,7 @@ const LEAST: usize = 3;
 
 pub(super) fn of(report: &Report, workload: &str) -> Vec<Plot> {
     let plots = match workload {
+        "get_answer" => scaling(report),
         "get_blob" => blobs(report),
         "db_work" => vec![work(report)],
         "blob_100k" | "structs_100k" => vec![threads(report, workload)],
@@ -22,6 +23,49 @@ fn is_worth_it(plot: &Plot) -> bool {
     plot.series
         .iter()
         .any(|series| series.points.len() >= LEAST)
+}
+
+/// The CPU time of a small call by the number of connections, and its latency by the number of
+/// callers that share one.
+fn scaling(report: &Report) -> Vec<Plot> {
+    let plot = |title: &str, x_label, metric: Metric, shared: bool| Plot {
+        title: title.to_owned(),
+        x_label,
+        x_name: Box::new(|clients| clients.to_string()),
+        x_scale: Scale::Log,
+        y_label: "time of a call",
+        y_name: time,
+        y_scale: Scale::Log,
+        series: series(report, |row| {
+            let is_alone = row.neighbours == 0 && row.workload == "get_answer";
+            let is = is_alone && shared == (row.connections < row.clients);
+            is.then(|| (row.clients as f64, metric.of(row)))
+        }),
+    };
+    let (own, one) = (
+        "clients, each with a connection",
+        "clients of one connection",
+    );
+    vec![
+        plot(
+            "get_answer: CPU time of a call by the number of connections",
+            own,
+            Metric::CpuUs,
+            false,
+        ),
+        plot(
+            "get_answer: p99 by the number of connections",
+            own,
+            Metric::P99Us,
+            false,
+        ),
+        plot(
+            "get_answer: p99 by the number of callers that share a connection",
+            one,
+            Metric::P99Us,
+            true,
+        ),
+    ]
 }
 
 /// The times of blobs over their sizes: all of it on the linear scale, the small ones on the
@@ -115,9 +159,13 @@ fn steps(report: &Report, profile: &str) -> Vec<Plot> {
             }),
         }
     };
-    let both =
-        |call| [(Metric::P50Us, "median"), (Metric::P99Us, "p99")].map(|(m, w)| plot(call, m, w));
-    calls.into_iter().flat_map(both).collect()
+    let metrics = [
+        (Metric::P50Us, "median"),
+        (Metric::P99Us, "p99"),
+        (Metric::P999Us, "p99.9"),
+    ];
+    let plots = |call| metrics.map(|(metric, what)| plot(call, metric, what));
+    calls.into_iter().flat_map(plots).collect()
 }
 
 /// `2: 500/s`, or `2: 500/s × 4` where each call goes to four servers.

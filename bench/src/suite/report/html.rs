@@ -31,7 +31,7 @@ const CHAPTERS: [Chapter; 5] = [
         id: "work",
         title: "DBWork",
         text: "The workload of the article on Glue and Thrift: ten rows of ten fields for many callers.",
-        workloads: &["db_work"],
+        workloads: &["db_work", "beside 63 callers:"],
     },
     Chapter {
         id: "agent",
@@ -45,7 +45,7 @@ const CHAPTERS: [Chapter; 5] = [
         title: "Loads that change over time",
         text: "Calls are due at fixed times, and their latency counts from then. Where loads run side by side, the \
                server's CPU time is that of an average call of the step.",
-        workloads: &["ramp", "burst", "mixed", "fan-out"],
+        workloads: &["ramp", "saturation", "burst", "mixed", "fan-out"],
     },
 ];
 
