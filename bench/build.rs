@@ -10,8 +10,16 @@ fn main() -> Result<(), dovetail_build::Error> {
         ..Options::default()
     };
     Config::new()
-        .options(compact)
+        .options(compact.clone())
         .compile("contract/bench.thrift")?;
+    // Both contracts have the same name.
+    let out = format!("{}/grpc", std::env::var("OUT_DIR").unwrap_or_default());
+    // A failure shows, with its reason, as that of the compiler below.
+    let _ = std::fs::create_dir_all(&out);
+    Config::new()
+        .options(compact)
+        .out_dir(out)
+        .compile("contract/bench.proto")?;
     dovetail_build::compile("contract/agent.thrift")?;
     Ok(())
 }

@@ -150,12 +150,7 @@ impl System for Dovetail {
             })?;
             return callers::measure(load, Runner::Threads, clients);
         }
-        // One core in two is the server's; and a connection is read by one task.
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(cores.div_ceil(2).min(load.connections))
-            .enable_all()
-            .build()?;
+        let runtime = runtime(load)?;
         let clients = load.fan_out(servers, |address| {
             let channel = Channel::builder(address)?.polling(self.polling);
             let channel = channel.wire(self.wire.parse()?);
@@ -164,6 +159,16 @@ impl System for Dovetail {
         })?;
         callers::measure(load, Runner::Tasks(&runtime), clients)
     }
+}
+
+/// Makes a runtime for callers that are tasks.
+pub(super) fn runtime(load: &Load) -> std::io::Result<tokio::runtime::Runtime> {
+    // One core in two is the server's; and a connection is read by one task.
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(cores.div_ceil(2).min(load.connections))
+        .enable_all()
+        .build()
 }
 
 /// Keeps what it answers with, as every server of the suite does.
@@ -203,18 +208,23 @@ impl Bench for Handler {
     }
 
     async fn db_work(&self, _: Context, rows: i32, wait_ms: i32) -> Result<Vec<Row>, Status> {
-        if let wait @ 1.. = wait_ms {
-            pause(Duration::from_millis(wait.unsigned_abs().into())).await;
-        }
-        if let ms @ ..0 = wait_ms {
-            workload::compute(Duration::from_millis(ms.unsigned_abs().into()));
-        }
+        pause_or_compute(wait_ms).await;
         let count = usize::try_from(rows).unwrap_or(0);
         Ok(self.rows.iter().take(count).cloned().collect())
     }
 
     async fn process(&self, _: Context, message: Message) -> Result<Message, Status> {
         Ok(message)
+    }
+}
+
+/// Waits for so many milliseconds, or computes for as many where the number is negative.
+pub(super) async fn pause_or_compute(ms: i32) {
+    let time = Duration::from_millis(ms.unsigned_abs().into());
+    match ms {
+        1.. => pause(time).await,
+        0 => {}
+        ..0 => workload::compute(time),
     }
 }
 

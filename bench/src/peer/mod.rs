@@ -2,6 +2,7 @@
 
 mod dovetail;
 mod floor;
+mod grpc;
 
 use crate::harness::{
     self, Client, Entry, Failure, Load, Options, Report, Request, Response, Server, System,
@@ -107,7 +108,7 @@ fn entries() -> Vec<Entry> {
         entry(
             "dovetail-grpc",
             "gRPC; event loops; async client, a task for each caller",
-            thrift("grpc", Driver::Tasks),
+            Box::new(grpc::Grpc),
         ),
         entry(
             "dovetail-capnp",

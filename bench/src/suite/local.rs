@@ -2,6 +2,7 @@
 
 use super::Result;
 use super::host::{Host, Process};
+use super::plan::{ACROSS, ends};
 use super::process::{Deadline, Talking};
 use super::program::{About, Program};
 use super::report::Missing;
@@ -62,9 +63,16 @@ impl Local {
 
     pub(crate) fn systems(&self) -> BTreeMap<String, About> {
         let systems = self.programs.iter().flat_map(|program| &program.systems);
+        let systems = systems.map(|(name, about)| (name.clone(), about.clone()));
+        let mut systems: BTreeMap<String, About> = systems.collect();
+        for pair in ACROSS {
+            let (client, server) = ends(pair);
+            if let (Some(client), Some(server)) = (systems.get(client), systems.get(server)) {
+                let about = client.at(server);
+                systems.insert((*pair).to_owned(), about);
+            }
+        }
         systems
-            .map(|(name, about)| (name.clone(), about.clone()))
-            .collect()
     }
 
     /// The program that has this system.
@@ -75,6 +83,7 @@ impl Local {
     }
 
     pub(crate) fn server(&self, system: &str, deadline: Deadline) -> Result<(Talking, String)> {
+        let (_, system) = ends(system);
         let mut command = self.program(system)?.server(system);
         if let Some(address) = &self.listen {
             command.args(["--address", address]);
@@ -85,6 +94,7 @@ impl Local {
     }
 
     pub(crate) fn client(&self, system: &str, load: &Load, deadline: Deadline) -> Result<Talking> {
+        let (system, _) = ends(system);
         let mut command = self.program(system)?.client(system, load);
         let mut client = Talking::start(&mut command, deadline)?;
         client.ready()?;

@@ -31,6 +31,10 @@ pub(crate) struct Case {
 impl Case {
     /// Whether a system can do it, and is of interest there.
     pub(crate) fn suits(&self, system: &str) -> bool {
+        let (client, server) = ends(system);
+        if client != server {
+            return self.is_across() && self.suits(client) && self.suits(server);
+        }
         let raw = system.starts_with("floor");
         match system {
             "direct" => self.clients == 1,
@@ -58,6 +62,11 @@ impl Case {
             }
             _ => true,
         }
+    }
+
+    /// Whether the clients of one system are of interest at the servers of another one.
+    fn is_across(&self) -> bool {
+        matches!(self.workload, "get_answer" | "db_work" | "blob_100k") && !self.is_shared()
     }
 
     /// Returns the load for a client of a system.
@@ -105,6 +114,24 @@ impl Case {
             _ => None,
         }
     }
+}
+
+/// Stock clients at our servers, and our clients at stock servers. A pair is called `CLIENT at
+/// SERVER` among the systems.
+pub(crate) const ACROSS: &[&str] = &[
+    "thrift-cpp-64k at dovetail-thrift-binary",
+    "dovetail-thrift-binary at thrift-cpp-nonblocking",
+    "thrift-go-framed at dovetail-thrift-binary",
+    "dovetail-thrift-binary at thrift-go-framed",
+    "grpc-go at dovetail-grpc",
+    "dovetail-grpc at grpc-go",
+    "tonic at dovetail-grpc",
+    "dovetail-grpc at tonic",
+];
+
+/// Returns the systems of client and server, which are the same but for the pairs of [`ACROSS`].
+pub(crate) fn ends(system: &str) -> (&str, &str) {
+    system.split_once(" at ").unwrap_or((system, system))
 }
 
 /// Whether client and server can only be on the same host.

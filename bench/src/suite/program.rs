@@ -20,6 +20,20 @@ pub(crate) struct About {
     pub(crate) configuration: String,
 }
 
+impl About {
+    /// The pair of this system's client and another one's server.
+    pub(super) fn at(&self, server: &About) -> About {
+        let version = match self.version == server.version {
+            true => self.version.clone(),
+            false => format!("{} at {}", self.version, server.version),
+        };
+        About {
+            version,
+            configuration: "each end as its system has it".to_owned(),
+        }
+    }
+}
+
 #[derive(Deserialize)]
 struct Description {
     systems: BTreeMap<String, About>,

@@ -161,7 +161,7 @@ impl Targets {
         let mut rivals: Vec<&Row> = Vec::new();
         for (name, pattern) in self.patterns(over)? {
             let before = rivals.len();
-            let found = rows.iter().copied();
+            let found = rows.iter().copied().filter(|row| !row.is_across());
             rivals.extend(found.filter(|row| pattern.is_match(row.plain_system())));
             if rivals.len() == before {
                 return Err(format!("no row of {name}").into());

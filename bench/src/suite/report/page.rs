@@ -4,6 +4,7 @@
 use super::tables::{self, Kind, Table};
 use super::{Report, Row, bars, bytes, markdown, ranges};
 use crate::suite::Result;
+use crate::suite::plan::{ACROSS, ends};
 use crate::suite::ratios::Targets;
 use std::fs;
 use std::path::Path;
@@ -79,7 +80,12 @@ fn part(what: &str, report: &Report, targets: &Targets) -> Result<String> {
             Some(tables::beside(report, targets, system, over))
         }
         "tails" => Some(tails(report.group(rest)?)),
-        _ => return Err("known are run, claims, best, short, bytes, beside and tails".into()),
+        "across" => Some(across(report.group(rest)?)),
+        _ => {
+            return Err(
+                "known are run, claims, best, short, bytes, beside, tails and across".into(),
+            );
+        }
     };
     let table = table.filter(|table| !table.lines.is_empty());
     Ok(markdown::grid(&table.ok_or("the report has none")?))
@@ -112,6 +118,17 @@ fn short(mut targets: Table) -> Table {
 
 fn tails(group: &[Row]) -> Table {
     let is_shown = |row: &&Row| TAILS.contains(&row.plain_system());
+    let rows: Vec<Row> = group.iter().filter(is_shown).cloned().collect();
+    tables::latencies(&rows)
+}
+
+/// The pairs of different systems, and each of these systems by itself.
+fn across(group: &[Row]) -> Table {
+    let pairs = ACROSS.iter().copied().map(ends);
+    let systems: Vec<&str> = pairs
+        .flat_map(|(client, server)| [client, server])
+        .collect();
+    let is_shown = |row: &&Row| row.is_across() || systems.contains(&row.plain_system());
     let rows: Vec<Row> = group.iter().filter(is_shown).cloned().collect();
     tables::latencies(&rows)
 }

@@ -1,5 +1,5 @@
 use crate::suite::counts::Counts;
-use crate::suite::plan::{Case, VARIANTS};
+use crate::suite::plan::{Case, VARIANTS, ends};
 use crate::suite::round::Figures;
 use serde::{Deserialize, Serialize};
 
@@ -155,7 +155,13 @@ impl Row {
     /// Whether it stands for Dovetail, a peer or a floor. A direct call makes no call at all.
     pub(crate) fn is_compared(&self) -> bool {
         let system = self.plain_system();
-        system != "direct" && !VARIANTS.contains(&system)
+        system != "direct" && !VARIANTS.contains(&system) && !self.is_across()
+    }
+
+    /// Whether its client and its server are of different systems.
+    pub(crate) fn is_across(&self) -> bool {
+        let (client, server) = ends(self.plain_system());
+        client != server
     }
 
     /// The system, whether or not callers shared a connection.

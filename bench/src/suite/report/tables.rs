@@ -208,6 +208,7 @@ pub(super) fn beside(report: &Report, targets: &Targets, system: &str, over: &st
         line.push(figure(ours.calls_per_s / best.calls_per_s));
         Some(plain(line))
     };
+    let closed = report.groups().filter(|group| !group[0].is_open());
     let figures = ["calls/s", PERCENTILES, "CPU µs"];
     let names = [&["case"][..], &figures, &["beside"], &figures, &["ratio"]];
     Table {
@@ -215,7 +216,7 @@ pub(super) fn beside(report: &Report, targets: &Targets, system: &str, over: &st
         note: String::new(),
         columns: columns(&names.concat()),
         text_columns: 1,
-        lines: report.groups().filter_map(line).collect(),
+        lines: closed.filter_map(line).collect(),
     }
 }
 
