@@ -94,7 +94,12 @@ impl Bench for Handler {
     }
 
     async fn echo_samples(&self, _: Context, request: Samples) -> Result<Samples, Status> {
-        Ok(request)
+        // As the servers of the other libraries do.
+        let samples: Vec<records::Sample> = request.samples.convert();
+        Ok(Samples {
+            samples: samples.convert(),
+            ..Samples::default()
+        })
     }
 
     async fn db_work(&self, _: Context, request: WorkRequest) -> Result<Rows, Status> {
@@ -108,7 +113,8 @@ impl Bench for Handler {
     }
 
     async fn process(&self, _: Context, request: Message) -> Result<Message, Status> {
-        Ok(request)
+        let message: records::Message = request.convert();
+        Ok(message.convert())
     }
 }
 
