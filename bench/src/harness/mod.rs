@@ -6,6 +6,7 @@
 //! of its generator.
 
 pub(crate) mod callers;
+pub(crate) mod convert;
 mod fan_out;
 mod report;
 pub(crate) mod workload;

@@ -5,11 +5,12 @@ use super::dovetail::{pause_or_compute, runtime};
 use crate::harness::{
     self, Client, Failure, Load, Report, Request, Response, System,
     callers::{self, Runner},
+    convert::{Convert, records},
     workload,
 };
 use crate::records;
 use dovetail::server::Model;
-use dovetail::types::Bytes;
+use dovetail::types::{Bytes, CompactString};
 use dovetail::{Channel, Context, Server, Status};
 use proto::{
     Answer, Bench, BenchClient, BenchServer, Blob, BlobRequest, Message, Nothing, Question, Row,
@@ -57,10 +58,10 @@ struct Handler {
 
 impl Handler {
     fn new() -> Self {
-        let rows = (0..100).map(|number| workload::row(number).convert());
+        let rows = (0..100).map(|number| (&workload::row(number)).convert());
         Handler {
             blobs: Mutex::default(),
-            students: workload::students().convert(),
+            students: workload::students().as_slice().convert(),
             rows: rows.collect(),
         }
     }
@@ -97,7 +98,7 @@ impl Bench for Handler {
         // As the servers of the other libraries do.
         let samples: Vec<records::Sample> = request.samples.convert();
         Ok(Samples {
-            samples: samples.convert(),
+            samples: samples.as_slice().convert(),
             ..Samples::default()
         })
     }
@@ -114,7 +115,7 @@ impl Bench for Handler {
 
     async fn process(&self, _: Context, request: Message) -> Result<Message, Status> {
         let message: records::Message = request.convert();
-        Ok(message.convert())
+        Ok((&message).convert())
     }
 }
 
@@ -145,7 +146,7 @@ impl Client for Caller {
             }
             Request::Samples(samples) => {
                 let request = Samples {
-                    samples: samples.iter().cloned().map(Convert::convert).collect(),
+                    samples: samples.convert(),
                     ..Samples::default()
                 };
                 Response::Samples(bench.echo_samples(&request).await?.samples.convert())
@@ -159,90 +160,23 @@ impl Client for Caller {
                 Response::Rows(bench.db_work(&request).await?.rows.convert())
             }
             Request::Process(message) => {
-                let request = message.clone().convert();
+                let request = message.convert();
                 Response::Message(bench.process(&request).await?.convert())
             }
         })
     }
 }
 
-/// Makes a record of one contract from that of the other one, which has the same fields, but other
-/// types of small numbers, and records that may be missing.
-trait Convert<T> {
-    fn convert(self) -> T;
-}
+records!(proto);
 
-macro_rules! same {
-    ($($value:ty),*) => { $(
-        impl Convert<$value> for $value {
-            fn convert(self) -> $value {
-                self
-            }
-        }
-    )* };
-}
-
-same!(bool, i32, i64, f64, Bytes, dovetail::types::CompactString);
-
-macro_rules! small {
-    ($($small:ty),*) => { $(
-        impl Convert<i32> for $small {
-            fn convert(self) -> i32 {
-                self.into()
-            }
-        }
-
-        impl Convert<$small> for i32 {
-            fn convert(self) -> $small {
-                self as $small
-            }
-        }
-    )* };
-}
-
-small!(i8, i16);
-
-impl<A: Convert<B>, B> Convert<Vec<B>> for Vec<A> {
-    fn convert(self) -> Vec<B> {
-        self.into_iter().map(Convert::convert).collect()
+impl Convert<CompactString> for &CompactString {
+    fn convert(self) -> CompactString {
+        self.clone()
     }
 }
 
-macro_rules! records {
-    ($($record:ident { $($field:ident)* })*) => { $(
-        impl Convert<proto::$record> for records::$record {
-            fn convert(self) -> proto::$record {
-                proto::$record { $($field: self.$field.convert(),)* ..Default::default() }
-            }
-        }
-
-        impl Convert<records::$record> for proto::$record {
-            fn convert(self) -> records::$record {
-                records::$record { $($field: self.$field.convert(),)* ..Default::default() }
-            }
-        }
-
-        impl Convert<Option<proto::$record>> for records::$record {
-            fn convert(self) -> Option<proto::$record> {
-                Some(self.convert())
-            }
-        }
-
-        impl Convert<records::$record> for Option<proto::$record> {
-            fn convert(self) -> records::$record {
-                self.map(Convert::convert).unwrap_or_default()
-            }
-        }
-    )* };
-}
-
-records! {
-    Date { year month day }
-    Mark { course title grade passed date }
-    Semester { number start marks }
-    Student { name kind born semesters }
-    Nested { small large }
-    Sample { small large real nested }
-    Row { id name born amount voter street house city state zip }
-    Message { id text payload }
+impl Convert<CompactString> for CompactString {
+    fn convert(self) -> CompactString {
+        self
+    }
 }

@@ -308,7 +308,6 @@ pub(super) fn quick() -> Result<Vec<Scenario>> {
 /// A caller that calls now and then, beside many that call back to back: does it wait for its turn
 /// longer than they do?
 fn rare() -> Result<Scenario> {
-    let crowded = cut(&CROWD, CROWD_ROUND)?;
     let crowd = case(&CROWD, Some(CROWD_ROUND));
     let caller = Case {
         clients: 1,
@@ -322,7 +321,7 @@ fn rare() -> Result<Scenario> {
         name: format!("beside {} callers:", crowd.clients),
         steps: vec![vec![caller, crowd]],
         step: CROWD_ROUND,
-        ..crowded
+        ..cut(&CROWD, CROWD_ROUND)?
     })
 }
 

@@ -1,55 +1,12 @@
-//! Copies between the plain records and those that tonic and volo generate, which have the same
-//! names and fields, but other types of strings and numbers, and optional fields.
+//! The records that tonic and volo generate.
 
-use crate::records;
+use crate::harness::convert::{Convert, records};
 use crate::tonic::proto;
 use crate::volo::thrift;
-use bytes::Bytes;
 use volo::FastStr;
 
-/// Plain records are borrowed, as a server keeps them; generated ones are used up.
-pub(crate) trait Convert<T> {
-    fn convert(self) -> T;
-}
-
-macro_rules! numbers {
-    ($($plain:ty as $library:ty),*) => { $(
-        impl Convert<$library> for &$plain {
-            fn convert(self) -> $library {
-                *self as $library
-            }
-        }
-
-        impl Convert<$plain> for $library {
-            fn convert(self) -> $plain {
-                self as $plain
-            }
-        }
-    )* };
-}
-
-numbers!(
-    bool as bool,
-    i8 as i8,
-    i8 as i32,
-    i16 as i16,
-    i16 as i32,
-    i32 as i32,
-    i64 as i64,
-    f64 as f64
-);
-
-impl Convert<String> for &String {
-    fn convert(self) -> String {
-        self.clone()
-    }
-}
-
-impl Convert<String> for String {
-    fn convert(self) -> String {
-        self
-    }
-}
+records!(proto);
+records!(thrift);
 
 impl Convert<FastStr> for &String {
     fn convert(self) -> FastStr {
@@ -62,85 +19,3 @@ impl Convert<String> for FastStr {
         self.into()
     }
 }
-
-impl Convert<Bytes> for &Bytes {
-    fn convert(self) -> Bytes {
-        self.clone()
-    }
-}
-
-impl Convert<Bytes> for Bytes {
-    fn convert(self) -> Bytes {
-        self
-    }
-}
-
-impl<'a, A, B> Convert<Vec<B>> for &'a [A]
-where
-    &'a A: Convert<B>,
-{
-    fn convert(self) -> Vec<B> {
-        self.iter().map(Convert::convert).collect()
-    }
-}
-
-impl<'a, A, B> Convert<Vec<B>> for &'a Vec<A>
-where
-    &'a A: Convert<B>,
-{
-    fn convert(self) -> Vec<B> {
-        self.as_slice().convert()
-    }
-}
-
-impl<A: Convert<B>, B> Convert<Vec<B>> for Vec<A> {
-    fn convert(self) -> Vec<B> {
-        self.into_iter().map(Convert::convert).collect()
-    }
-}
-
-impl<'a, A, B> Convert<Option<B>> for &'a A
-where
-    &'a A: Convert<B>,
-{
-    fn convert(self) -> Option<B> {
-        Some(self.convert())
-    }
-}
-
-impl<A: Convert<B>, B: Default> Convert<B> for Option<A> {
-    fn convert(self) -> B {
-        self.map(Convert::convert).unwrap_or_default()
-    }
-}
-
-macro_rules! records {
-    ($library:ident: $($record:ident { $($field:ident)* })*) => { $(
-        impl Convert<$library::$record> for &records::$record {
-            fn convert(self) -> $library::$record {
-                $library::$record { $($field: (&self.$field).convert()),* }
-            }
-        }
-
-        impl Convert<records::$record> for $library::$record {
-            fn convert(self) -> records::$record {
-                records::$record { $($field: self.$field.convert()),* }
-            }
-        }
-    )* };
-    ($library:ident) => {
-        records! { $library:
-            Date { year month day }
-            Mark { course title grade passed date }
-            Semester { number start marks }
-            Student { name kind born semesters }
-            Nested { small large }
-            Sample { small large real nested }
-            Row { id name born amount voter street house city state zip }
-            Message { id text payload }
-        }
-    };
-}
-
-records!(proto);
-records!(thrift);

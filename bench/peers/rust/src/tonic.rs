@@ -1,6 +1,6 @@
 //! gRPC by tonic.
 
-use crate::convert::Convert;
+use crate::harness::convert::Convert;
 use crate::harness::{Client, Failure, Request, Response};
 use crate::library::{LARGEST, Library};
 use crate::records;

@@ -1,6 +1,6 @@
 //! Thrift by volo.
 
-use crate::convert::Convert;
+use crate::harness::convert::Convert;
 use crate::harness::{Client, Failure, Load, Request, Response};
 use crate::library::{LARGEST, Library};
 use crate::records;

@@ -61,6 +61,7 @@ type Pool<'a> = Option<&'a Arc<Dispatcher>>;
 struct PoolUse<'a> {
     dispatcher: &'a Arc<Dispatcher>,
     /// For each call; otherwise for functions that have lately held up a loop.
+    #[cfg(feature = "async")]
     always: bool,
 }
 
@@ -250,14 +251,15 @@ impl Dispatcher {
             Found::Object(..) => of_object.as_ref(),
         };
         let called = found.called();
-        let pool = pool.filter(|pool| pool.always || self.moves_call(&found));
-        let pool = pool.map(|pool| pool.dispatcher);
         #[cfg(feature = "async")]
-        let here = pool.is_none().then(|| Callee {
+        let callee = Callee {
             service: called.0,
             method: called.1,
             hold_ups: self.routes.hold_ups(found.route()),
-        });
+        };
+        #[cfg(feature = "async")]
+        let pool = pool.filter(|pool| pool.always || callee.hold_ups.moves_call());
+        let pool = pool.map(|pool| pool.dispatcher);
         let observed = chain.map_or_else(Observed::default, |chain| {
             let now = now.unwrap_or_else(clock::now);
             Observed::new(chain.clone(), called, call.body.size(), now)
@@ -283,18 +285,7 @@ impl Dispatcher {
             call,
             finish,
             #[cfg(feature = "async")]
-            here,
-        }
-    }
-
-    /// Returns whether the handler is a function that has lately held up a loop.
-    fn moves_call(&self, found: &Found) -> bool {
-        #[cfg(feature = "async")]
-        return self.routes.hold_ups(found.route()).moves_call();
-        #[cfg(not(feature = "async"))]
-        {
-            let _ = found;
-            false
+            here: pool.is_none().then_some(callee),
         }
     }
 
