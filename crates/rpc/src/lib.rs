@@ -134,9 +134,21 @@ pub use server::{Running, Server};
 /// The code in documents is code.
 #[cfg(all(doctest, feature = "async", feature = "macros"))]
 mod documents {
-    #[cfg(feature = "testing")]
     #[doc = include_str!("../../../docs/code-first.md")]
     mod code_first {}
+
+    #[doc = include_str!("../../../docs/how-to/streams.md")]
+    mod streams {}
+
+    #[doc = include_str!("../../../docs/how-to/errors.md")]
+    mod errors {}
+
+    #[doc = include_str!("../../../docs/how-to/deadlines.md")]
+    mod deadlines {}
+
+    #[cfg(feature = "testing")]
+    #[doc = include_str!("../../../docs/how-to/testing.md")]
+    mod testing {}
 
     #[cfg(feature = "config")]
     #[doc = include_str!("../../../docs/configuration.md")]
