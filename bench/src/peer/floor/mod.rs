@@ -10,10 +10,12 @@ use crate::harness::{
     callers::{self, Runner},
 };
 use shm::Shared;
+use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 #[derive(Clone, Copy)]
@@ -95,16 +97,13 @@ impl Floor {
         socket.read_exact(&mut length)?;
         let mut label = vec![0; length[0].into()];
         socket.read_exact(&mut label)?;
-        let label = String::from_utf8(label)?;
-        let (workload, case) = label.split_once(' ').ok_or("no workload and case")?;
-        let request = Request::new(workload, case).ok_or("no such workload")?;
-        let (request, reply) = conversation(&request)?;
+        let bytes = Conversation::of(&String::from_utf8(label)?)?;
         socket.write_all(&[1])?;
         let mut socket = self.prepare(socket, Shared::accept)?;
-        let mut buffer = vec![0; request.len()];
+        let mut buffer = vec![0; bytes.request.len()];
         loop {
             socket.receive(&mut buffer)?;
-            socket.send(&reply)?;
+            socket.send(&bytes.reply)?;
         }
     }
 
@@ -118,12 +117,11 @@ impl Floor {
         socket.write_all(label)?;
         socket.read_exact(&mut [0])?;
         let socket = self.prepare(socket, Shared::offer)?;
-        let (request, reply) = conversation(&load.request)?;
+        let bytes = Conversation::of(&load.label)?;
         Ok(RawClient {
             socket,
-            request,
-            buffer: vec![0; reply.len()],
-            expected: reply,
+            buffer: vec![0; bytes.reply.len()],
+            bytes,
         })
     }
 
@@ -149,6 +147,29 @@ impl Floor {
             }
             ready @ Socket::Shm(_) => ready,
         })
+    }
+}
+
+/// The bytes of a call, and of its answer.
+struct Conversation {
+    request: Vec<u8>,
+    reply: Vec<u8>,
+}
+
+impl Conversation {
+    /// Returns the bytes for a workload and its case. They are recorded once for all connections.
+    fn of(label: &str) -> Result<Arc<Self>, Failure> {
+        static KNOWN: Mutex<BTreeMap<String, Arc<Conversation>>> = Mutex::new(BTreeMap::new());
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(bytes) = known.get(label) {
+            return Ok(bytes.clone());
+        }
+        let (workload, case) = label.split_once(' ').ok_or("no workload and case")?;
+        let request = Request::new(workload, case).ok_or("no such workload")?;
+        let (request, reply) = conversation(&request)?;
+        let bytes = Arc::new(Conversation { request, reply });
+        known.insert(label.to_owned(), bytes.clone());
+        Ok(bytes)
     }
 }
 
@@ -214,19 +235,18 @@ impl Write for Socket {
 /// Sends the request's bytes and receives as many as the reply has.
 struct RawClient {
     socket: Socket,
-    request: Vec<u8>,
+    bytes: Arc<Conversation>,
     buffer: Vec<u8>,
-    expected: Vec<u8>,
 }
 
 impl Client for RawClient {
     async fn call(&mut self, _: &Request) -> Result<Response, Failure> {
-        self.socket.send(&self.request)?;
+        self.socket.send(&self.bytes.request)?;
         self.socket.receive(&mut self.buffer)?;
         Ok(Response::Raw)
     }
 
     fn check(&self, _: &Response, _: &Response) -> bool {
-        self.buffer == self.expected
+        self.buffer == self.bytes.reply
     }
 }
