@@ -41,7 +41,8 @@ pub(crate) struct Options {
     /// Judge the ratios of a file such as bench/ratios.toml; fails if one falls short.
     #[arg(long)]
     assert: Option<PathBuf>,
-    /// Write the tables and sentences about this run into docs/benchmarks.md, and its plots.
+    /// Write the tables and sentences about this run into docs/benchmarks.md, or with --full into
+    /// docs/benchmarks-full.md, and its plots.
     #[arg(long, conflicts_with_all = ["only", "profile", "neighbours", "overload", "picks", "against"])]
     publish: bool,
     /// Let so many threads compute beside every case. Without it, a run has small calls
@@ -70,6 +71,10 @@ pub(crate) struct Options {
     #[command(flatten)]
     apart: Apart,
 }
+
+/// The pages of published runs: of quick ones, and of full ones.
+const PAGE: &str = "docs/benchmarks.md";
+const FULL_PAGE: &str = "docs/benchmarks-full.md";
 
 /// The peers that have a balancer.
 const BALANCERS: &[&str] = &["tonic, volo and tarpc", "Apache Thrift Go and gRPC Go"];
@@ -205,8 +210,8 @@ impl Options {
             suite.args(["--profile", profile]);
         }
         if self.publish {
-            let [page, claims] =
-                ["docs/benchmarks.md", "bench/ratios.toml"].map(|path| stage::root().join(path));
+            let page = if self.full { FULL_PAGE } else { PAGE };
+            let [page, claims] = [page, "bench/ratios.toml"].map(|path| stage::root().join(path));
             suite.arg("--publish").arg(page).arg("--claims").arg(claims);
         }
         let files = [("--compare", &self.compare), ("--assert", &self.assert)];

@@ -81,10 +81,10 @@ fn part(what: &str, report: &Report, targets: &Targets) -> Result<String> {
         }
         "tails" => Some(tails(report.group(rest)?)),
         "across" => Some(across(report.group(rest)?)),
+        "cases" => return Ok(report.groups().map(case).collect()),
         _ => {
-            return Err(
-                "known are run, claims, best, short, bytes, beside, tails and across".into(),
-            );
+            let known = "run, claims, best, short, bytes, beside, tails, across and cases";
+            return Err(format!("known are {known}").into());
         }
     };
     let table = table.filter(|table| !table.lines.is_empty());
@@ -97,7 +97,7 @@ fn run(report: &Report) -> String {
     let thrown: usize = report.rows.iter().map(|row| row.rounds_thrown).sum();
     let met = report.ratios.iter().filter(|ratio| ratio.holds()).count();
     format!(
-        "On {}: {} cores of {}, Linux {}; {} systems, {} cases, {} rounds of each. Rounds that were repeated, \
+        "On {}: {} cores of {}, Linux {}; {} systems, {} cases, up to {} rounds of each. Rounds that were repeated, \
          since other programs used more than 5 % of the machine: {thrown}. It met {met} of {} targets.",
         fact("date"),
         fact("cores"),
@@ -105,7 +105,7 @@ fn run(report: &Report) -> String {
         fact("kernel"),
         report.systems.len(),
         report.groups().count(),
-        report.rows.iter().map(|row| row.rounds).min().unwrap_or(0),
+        report.rows.iter().map(|row| row.rounds).max().unwrap_or(0),
         report.ratios.len(),
     )
 }
@@ -131,6 +131,12 @@ fn across(group: &[Row]) -> Table {
     let is_shown = |row: &&Row| row.is_across() || systems.contains(&row.plain_system());
     let rows: Vec<Row> = group.iter().filter(is_shown).cloned().collect();
     tables::latencies(&rows)
+}
+
+/// The latencies of all systems on a case, under its title.
+fn case(group: &[Row]) -> String {
+    let table = tables::latencies(group);
+    format!("### {}\n\n{}\n", table.title, markdown::grid(&table))
 }
 
 #[cfg(test)]
