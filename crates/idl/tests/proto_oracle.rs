@@ -5,7 +5,9 @@
 
 mod support;
 
-use dovetail_idl::proto::describe;
+use dovetail_idl::proto::{Described, describe};
+use dovetail_idl::{Diagnostic, Severity};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -77,7 +79,8 @@ fn folder_list(root: &Path, include: &[String]) -> String {
     all.collect::<Vec<_>>().join(":")
 }
 
-fn ask(environment: &Path, requests: &str) -> Result<(), String> {
+/// Returns what the compiler prints, as an error where files differ.
+fn ask(environment: &Path, requests: &str) -> Result<String, String> {
     let mut child = Command::new(environment.join("bin/python"))
         .arg(tests("proto/oracle.py"))
         .stdin(Stdio::piped())
@@ -91,9 +94,10 @@ fn ask(environment: &Path, requests: &str) -> Result<(), String> {
         .write_all(requests.as_bytes())
         .unwrap();
     let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
     match output.status.success() {
-        true => Ok(()),
-        false => Err(String::from_utf8_lossy(&output.stdout).into_owned()),
+        true => Ok(said),
+        false => Err(said),
     }
 }
 
@@ -204,4 +208,102 @@ fn refused() {
         .map(|name| format!("{name} {folders} -\n"))
         .collect();
     report(ask(&environment, &requests).err().into_iter().collect());
+}
+
+/// The beginning of the page of errors.
+const PAGE: &str = "# Errors of protobuf's compiler
+
+Errors that protobuf's compiler finds in the wrong files of our tests, and the codes of `dovetail check` for them. `\"…\"` and `N` stand
+for names and numbers. [proto.md](proto.md#messages) says what the codes are about.
+
+| protobuf's compiler | Dovetail |
+|---|---|
+";
+
+/// The page of errors has what both compilers say of one line.
+#[test]
+fn errors_beside_those_of_the_compiler() {
+    let Some(environment) = environment() else {
+        return;
+    };
+    let root = tests("proto/errors");
+    let include = [".".to_owned()];
+    let folders = folder_list(&root, &include);
+    let names = files(&root, ".proto");
+    let requests = names.iter().map(|name| format!("{name} {folders} ?\n"));
+    let theirs = ask(&environment, &requests.collect::<String>()).unwrap();
+    let mut rows = BTreeMap::<String, BTreeSet<&'static str>>::new();
+    for name in &names {
+        let loader = Below {
+            root: root.clone(),
+            include: include.to_vec(),
+        };
+        let ours = codes(&describe(name, &loader));
+        for (line, what) in theirs.lines().filter_map(|line| error_of(line, name)) {
+            let codes = ours.iter().filter(|(at, _)| *at == line);
+            let codes: Vec<_> = codes.map(|(_, code)| *code).collect();
+            if !codes.is_empty() {
+                rows.entry(general(what)).or_default().extend(codes);
+            }
+        }
+    }
+    let rows = rows.iter().map(|(what, codes)| {
+        let codes: Vec<_> = codes.iter().copied().collect();
+        format!("| {} | {} |\n", what.replace('|', "\\|"), codes.join(", "))
+    });
+    let page = PAGE.to_owned() + &rows.collect::<String>();
+    let path = tests("../../../docs/proto-errors.md");
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, &page).unwrap();
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        found == page,
+        "docs/proto-errors.md: UPDATE_GOLDEN=1 writes it"
+    );
+}
+
+/// The lines and codes of errors in the file that was asked for.
+fn codes(described: &Described) -> Vec<(usize, &'static str)> {
+    let all = described.diagnostics.iter();
+    let errors = all.filter(|found| found.severity == Severity::Error);
+    let place = |found: &Diagnostic| {
+        let label = found.labels.iter().find(|label| label.primary)?;
+        let text = &described.sources.get(label.file.0 as usize)?.text;
+        let before = text.get(..label.span.start as usize)?;
+        let line = before.matches('\n').count() + 1;
+        (label.file.0 == 0).then_some((line, found.code))
+    };
+    errors.filter_map(place).collect()
+}
+
+/// The beginnings of lines that are no errors of their own.
+const REMARKS: [&str; 4] = ["warning", " ", "Suggested", "Note that"];
+
+/// The line and the text of an error in this file: `/folder/a.proto:3:9: …`.
+fn error_of<'a>(line: &'a str, name: &str) -> Option<(usize, &'a str)> {
+    let (_, rest) = line.split_once(&format!("/{name}:"))?;
+    let (place, what) = rest.split_once(": ")?;
+    let line = place.split(':').next()?.parse().ok()?;
+    let is_remark = REMARKS.iter().any(|begin| what.starts_with(begin));
+    (!is_remark).then_some((line, what))
+}
+
+/// Takes names and numbers out of an error.
+fn general(what: &str) -> String {
+    let mut parts = what.split('"');
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    while let Some(_name) = parts.next() {
+        text.push_str("\"…\"");
+        text.push_str(parts.next().unwrap_or_default());
+    }
+    let words = text.split(' ').map(|word| {
+        let bare = word.trim_matches(|letter: char| "-.,:;()".contains(letter));
+        let is_number = !bare.is_empty() && bare.chars().all(|letter| letter.is_ascii_digit());
+        match is_number {
+            true => word.replace(bare, "N"),
+            false => word.to_owned(),
+        }
+    });
+    words.collect::<Vec<_>>().join(" ")
 }

@@ -11,12 +11,14 @@ use dovetail_dynamic::{Contract, Struct, Typed, TypedSlot, Value};
 use dovetail_schema::{Schema, Type};
 use dovetail_wire::{Dynamic, Encoding, Limits};
 use std::collections::BTreeMap;
+use std::path::Path;
 use support::{LANGUAGES, Line, ask, include, make, scratch};
 
 /// How many random messages there are of each type, and what they begin with.
 const COUNT: &str = "100";
 const SEED: &str = "20";
 
+/// Files of the suite.
 const FILES: [&str; 4] = [
     "test_messages_proto2",
     "test_messages_proto3",
@@ -24,16 +26,29 @@ const FILES: [&str; 4] = [
     "test_messages_proto3_editions",
 ];
 
+/// Our own contracts: in protobuf's language, and as those of other languages are exported.
+const OWN: [&str; 9] = [
+    "meaning/input",
+    "protobuf/input",
+    "code_first/exported/input",
+    "containers/exported/input",
+    "keys/exported/input",
+    "recursion/exported/input",
+    "rich/exported/input",
+    "scalars/exported/input",
+    "unions/exported/input",
+];
+
 const ENCODINGS: [Encoding; 2] = [Encoding::Protobuf, Encoding::Json];
 
 /// Messages that the Python library makes, of every type of a file.
-fn check(file: &str) {
-    let path = include().join(format!("google/protobuf/{file}.proto"));
+fn check(folder: &Path, file: &str) {
+    let path = folder.join(format!("{file}.proto"));
     let path = path.to_str().unwrap();
     let compiled = dovetail_idl::compile(path, &FileLoader::default());
-    let schema = compiled.schema.expect("the suite's files compile");
+    let schema = compiled.schema.expect("the file compiles");
     let described = dovetail_idl::proto::describe(path, &FileLoader::default());
-    let descriptors = scratch().join(format!("{file}.binpb"));
+    let descriptors = scratch().join(format!("{}.binpb", file.replace('/', "-")));
     std::fs::write(&descriptors, described.files.unwrap().encode()).unwrap();
     let types = types(&schema);
     let names: Vec<&str> = types.iter().map(|(name, _)| name.as_str()).collect();
@@ -201,5 +216,8 @@ fn doubles(value: Dynamic) -> Dynamic {
 #[test]
 #[ignore = "needs what `cargo xtask protobuf` fetches"]
 fn dynamic_messages() {
-    FILES.iter().for_each(|file| check(file));
+    let suite = include().join("google/protobuf");
+    FILES.iter().for_each(|file| check(&suite, file));
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/codegen/tests/golden");
+    OWN.iter().for_each(|file| check(&own, file));
 }

@@ -2,7 +2,7 @@
 
 Reads lines from standard input, three words each: a file, the folders that imports are looked for in (with
 colons between them), and a file with our descriptors, or `-` where the compiler has to refuse the file, too.
-Prints what differs.
+Prints what differs. With `?` in the third place it prints what the compiler says of the file.
 """
 
 import difflib
@@ -82,7 +82,10 @@ def main():
         with tempfile.TemporaryDirectory() as scratch:
             target = os.path.join(scratch, "set")
             refused = compile(path, folders.split(":"), target)
-            if ours == "-":
+            if ours == "?":
+                print(refused or "", end="")
+                found = []
+            elif ours == "-":
                 found = [] if refused else ["the compiler takes it"]
             elif refused:
                 found = ["the compiler refuses it: " + refused]
