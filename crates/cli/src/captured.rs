@@ -292,20 +292,13 @@ pub(crate) fn arguments(
     method: &Method,
     call: &CapturedCall,
 ) -> std::result::Result<Struct, String> {
-    let mut encodings = Encoding::BUILT_IN.into_iter();
-    let encoding = encodings.find(|encoding| encoding.name() == call.encoding);
-    let encoding = encoding.ok_or_else(|| format!("in the encoding {}", call.encoding))?;
     let mut slot = ParamsSlot::new(contract, method);
-    decode(encoding, &mut slot, &call.parameters)?;
+    decode(&mut slot, &call.parameters)?;
     Ok(slot.values)
 }
 
-pub(crate) fn decode(
-    encoding: Encoding,
-    slot: &mut impl Decode,
-    bytes: &Bytes,
-) -> std::result::Result<(), String> {
-    match encoding.decode(slot, bytes, Limits::default()) {
+pub(crate) fn decode(slot: &mut impl Decode, bytes: &Bytes) -> std::result::Result<(), String> {
+    match Encoding::Tagged.decode(slot, bytes, Limits::default()) {
         Ok(_) => Ok(()),
         Err(error) => Err(error.to_string()),
     }
@@ -326,7 +319,7 @@ fn reply(contract: &Contract<'_>, called: Called, call: &CapturedCall) -> Json {
 
 fn read_reply(contract: &Contract<'_>, method: &Method, bytes: &Bytes) -> Json {
     let mut slot = ReplySlot::new(contract, method);
-    match decode(Encoding::Tagged, &mut slot, bytes) {
+    match decode(&mut slot, bytes) {
         Ok(()) => slot.into_reply().map_or_else(
             || unread("neither a result nor a declared exception"),
             |reply| reply_json(contract, method, &reply),

@@ -2,9 +2,9 @@
 
 use crate::output;
 use crate::paint::{Paint, Stream, Style};
-use crate::values::shown_arguments;
+use crate::values::logged_arguments;
 use dovetail::{Context, Status};
-use dovetail_dynamic::{Contract, Reply, Struct, to_json, type_name};
+use dovetail_dynamic::{Contract, Reply, Struct, to_log, type_name};
 use dovetail_schema::{Method, ServiceId};
 use dovetail_wire::visible_json;
 use serde_json::Value as Json;
@@ -36,12 +36,12 @@ impl Journal {
         time: Duration,
     ) {
         let paint = self.paint;
-        let arguments = shown_arguments(self.contract, self.service, method, params);
+        let arguments = logged_arguments(self.contract, self.service, method, params);
         let outcome = match reply {
             Err(status) => paint.text(Style::Error, &status.code().to_string()),
             Ok(_) if method.oneway => paint.text(Style::Faint, "one-way"),
             Ok(Reply::Result(value)) => match method.result.as_ref().zip(value.as_ref()) {
-                Some((ty, value)) => shorten(&to_json(self.contract, ty, value)),
+                Some((ty, value)) => shorten(&to_log(self.contract, ty, value)),
                 None => paint.text(Style::Faint, "void"),
             },
             Ok(Reply::Exception { index, .. }) => {

@@ -228,9 +228,12 @@ pub(crate) fn by_descriptions(services: Vec<ServiceDescription>, wire: Wire) -> 
             let permission = Some(method.permission.as_str());
             let permission = permission.filter(|permission| !permission.is_empty());
             let added = contract.method(id, &method.description, method.idempotent, permission);
-            if let Err(why) = added {
-                let what = format!("{name}.{}: {why}", method.name);
-                omitted.push(what.replace(char::is_control, " "));
+            match added {
+                Ok(()) => contract.remarks(&method.remarks),
+                Err(why) => {
+                    let what = format!("{name}.{}: {why}", method.name);
+                    omitted.push(what.replace(char::is_control, " "));
+                }
             }
         }
     }

@@ -5,7 +5,7 @@ use crate::caller::reply;
 use crate::captured::decode;
 use crate::failure::{Exit, Failure, Result};
 use crate::output;
-use dovetail::encoding::{Encode, EncodeError, Encoding, Writer};
+use dovetail::encoding::{Encode, EncodeError, Writer};
 use dovetail::stream::{DescribedNext, DescribedStreams};
 use dovetail::types::Bytes;
 use dovetail::{Channel, Status};
@@ -89,7 +89,7 @@ impl Items {
         bytes: &Bytes,
     ) -> std::result::Result<Json, String> {
         let mut slot = ParamsSlot::new(contract, self.methods[0]);
-        decode(Encoding::Tagged, &mut slot, bytes)?;
+        decode(&mut slot, bytes)?;
         let item = slot.values.take(0);
         let item = item.map(|item| to_json(contract, &self.stream.item, &item));
         Ok(item.unwrap_or(Json::Null))

@@ -70,6 +70,7 @@ fn row(contract: &'static Contract<'static>, method: &'static schema::Method) ->
     );
     row.kind = MethodKind::new(method.oneway, streams.0, streams.1);
     row.idempotent = method.idempotency != Idempotency::Unknown;
+    row.remarks = contract.remarks(method).leak();
     match contract.describe(method) {
         Some(description) => row.described(description.leak()),
         None => row,

@@ -4,7 +4,8 @@ use dovetail::Wire;
 use dovetail::encoding::Limits;
 use dovetail::protocol::{Protocol, Transport};
 use dovetail_dynamic::{
-    Contract, JsonError, Struct, arguments_from_json, arguments_to_json, from_text,
+    Contract, JsonError, Struct, arguments_from_json, arguments_to_json, arguments_to_log,
+    from_text,
 };
 use dovetail_protocol::thrift;
 use dovetail_schema::{Method, Schema, ServiceId, capnp};
@@ -62,10 +63,31 @@ pub(crate) fn shown_arguments(
     method: &Method,
     values: &Struct,
 ) -> Json {
-    let mut json = arguments_to_json(contract, method, values);
+    let json = arguments_to_json(contract, method, values);
+    message_of(contract, service, method, json)
+}
+
+/// Returns the arguments in the form that a log has, without the values of sensitive fields.
+pub(crate) fn logged_arguments(
+    contract: &Contract<'_>,
+    service: ServiceId,
+    method: &Method,
+    values: &Struct,
+) -> Json {
+    let json = arguments_to_log(contract, method, values);
+    message_of(contract, service, method, json)
+}
+
+/// Returns the message of a call that has one, else all of its arguments.
+fn message_of(
+    contract: &Contract<'_>,
+    service: ServiceId,
+    method: &Method,
+    mut arguments: Json,
+) -> Json {
     match method.params.first() {
-        Some(param) if takes_message(contract, service, method) => json[&param.name].take(),
-        _ => json,
+        Some(param) if takes_message(contract, service, method) => arguments[&param.name].take(),
+        _ => arguments,
     }
 }
 

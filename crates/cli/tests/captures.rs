@@ -33,6 +33,17 @@ enum Failure {
     Status(Status),
 }
 
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Shift {
+    by: i32,
+    steps: Vec<u32>,
+}
+
+message!(Shift {
+    1 by: i32 [zigzag],
+    2 steps: Vec<u32> [fixed, expanded],
+});
+
 exceptions!(Failure {
     1 Enough as "enough": Enough,
 });
@@ -44,6 +55,7 @@ descriptor!(static FLOW = "Flow" in "flow.v1" {
     running() -> (), sink<i32>, stream<i64>;
     hour() -> i64;
     note(1 text: String) [oneway];
+    shift(1 shift: Shift) -> Shift;
 });
 
 /// Numbers; `hour` answers differently each time.
@@ -98,6 +110,9 @@ impl Service for Flow {
             }),
             5 => call.unary((String::new(),), |_: Context, (_,)| async {
                 Ok::<_, Status>(())
+            }),
+            6 => call.unary((Shift::default(),), |_: Context, (shift,)| async {
+                Ok::<Shift, Status>(shift)
             }),
             _ => call.no_such_method(),
         }
@@ -247,6 +262,26 @@ fn streams_are_captured_and_made_again() {
         text.contains("\n  > 1\n  < 1\n  > 2\n  < 3\n  > 3\n  < 6\n  OK after "),
         "{text}"
     );
+}
+
+/// Servers say how protobuf writes their numbers, so that the command does so, too.
+#[test]
+fn numbers_have_their_forms_in_protobuf() {
+    let server = Server::new()
+        .service(Flow::default())
+        .reflection(&dovetail::reflection::Reflection::default());
+    let running = start(server);
+    let at = place(&running);
+    let arguments = r#"{"shift": {"by": -5, "steps": [1, 2]}}"#;
+    for wire in ["dovetail", "grpc", "connect+proto"] {
+        let words = ["call", &at, "Flow.shift", arguments, "--wire", wire];
+        let said: serde_json::Value = serde_json::from_str(&dovetail(&words, "")).expect("JSON");
+        assert_eq!(
+            said,
+            serde_json::json!({"by": -5, "steps": [1, 2]}),
+            "{wire}"
+        );
+    }
 }
 
 #[test]

@@ -16,7 +16,7 @@ macro_rules! golden {
 }
 
 golden! {
-    capnp compact containers defaults deprecated docs enums exceptions families graphs hashed inheritance keys names objects protobuf recursion rich scalars streams unions
+    capnp compact containers defaults deprecated docs enums exceptions families graphs hashed inheritance keys names objects protobuf recursion rich scalars sensitive streams unions
 }
 
 use defaults::defaults as def;
@@ -38,6 +38,36 @@ fn defaults_are_those_of_the_contract() {
     assert_eq!((value.may, value.may_text), (Some(5), None));
     assert_eq!(value.choice, def::Choice::Text("chosen".to_owned()));
     assert_eq!(value.id.to_string(), "00112233-4455-6677-8899-aabbccddeeff");
+}
+
+#[test]
+fn sensitive_fields_are_not_shown() {
+    use sensitive::sensitive::*;
+    let login = Login {
+        user: "ann".to_owned(),
+        password: "secret".to_owned(),
+        r#type: 1234,
+        ..Login::default()
+    };
+    let shown = r#"Login { user: "ann", password: …, type: …, unknown_fields: {} }"#;
+    assert_eq!(format!("{login:?}"), shown);
+    let admin = Admin {
+        base: login,
+        keys: vec!["secret".to_owned()],
+    };
+    let shown = format!("Admin {{ base: {shown}, keys: … }}");
+    assert_eq!(format!("{admin:?}"), shown);
+    let payments = [Payment::Card("4000".to_owned()), Payment::Cash(5)];
+    assert_eq!(format!("{payments:?}"), "[Card(…), Cash(5)]");
+    let declined = Declined {
+        message: "4000".to_owned(),
+        code: 7,
+        ..Declined::default()
+    };
+    let shown = "Declined { message: …, code: 7, unknown_fields: {} }";
+    assert_eq!(declined.to_string(), shown);
+    let card = protobuf::shop::v1::OrderPayment::Card("4000".to_owned());
+    assert_eq!(format!("{card:?}"), "Card(…)");
 }
 
 #[test]

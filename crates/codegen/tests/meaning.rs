@@ -21,6 +21,31 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/meaning")
 }
 
+/// The bytes of a case, in an encoding.
+#[derive(Clone)]
+struct Given {
+    encoding: Encoding,
+    bytes: Bytes,
+}
+
+fn given(text: &str) -> Given {
+    let (encoding, bytes) = match text.starts_with('{') {
+        true => (Encoding::Json, text.to_owned().into()),
+        false => (Encoding::Protobuf, bytes(text)),
+    };
+    Given { encoding, bytes }
+}
+
+impl Given {
+    /// Returns bytes of this encoding as a case has them.
+    fn shown(&self, bytes: &[u8]) -> String {
+        match self.encoding {
+            Encoding::Json => String::from_utf8(bytes.to_vec()).unwrap(),
+            _ => hex(bytes),
+        }
+    }
+}
+
 fn bytes(hex: &str) -> Bytes {
     let hex = hex.trim_matches('-');
     let digits = (0..hex.len()).step_by(2);
@@ -38,27 +63,28 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// The message that a generated type makes of these bytes; `!` where it refuses them.
-fn of_type<T: Value>(given: &Bytes) -> String {
-    match Encoding::Protobuf.from_bytes::<T>(given) {
-        Ok(value) => hex(&Encoding::Protobuf.to_bytes(&value).unwrap()),
+fn of_type<T: Value>(given: &Given) -> String {
+    match given.encoding.from_bytes::<T>(&given.bytes) {
+        Ok(value) => given.shown(&given.encoding.to_bytes(&value).unwrap()),
         Err(_) => "!".to_owned(),
     }
 }
 
-fn generated(name: &str, given: &Bytes) -> String {
-    use meaning::meaning::{Groups, Implicit, Lists, Piece, Pieces};
+fn generated(name: &str, given: &Given) -> String {
+    use meaning::meaning::{Groups, Implicit, Lists, Names, Piece, Pieces};
     match name {
         "Implicit" => of_type::<Implicit>(given),
         "Lists" => of_type::<Lists>(given),
         "Groups" => of_type::<Groups>(given),
         "Pieces" => of_type::<Pieces>(given),
         "Piece" => of_type::<Piece>(given),
+        "Names" => of_type::<Names>(given),
         _ => panic!("{name}"),
     }
 }
 
 /// Checks a dynamic value.
-fn dynamic(schema: &Schema, name: &str, given: &Bytes) -> String {
+fn dynamic(schema: &Schema, name: &str, given: &Given) -> String {
     let contract = Contract::new(schema);
     let ty = Type::Named(schema.find_type(name).unwrap());
     let mut slot = TypedSlot {
@@ -66,7 +92,8 @@ fn dynamic(schema: &Schema, name: &str, given: &Bytes) -> String {
         ty: &ty,
         value: None,
     };
-    match Encoding::Protobuf.decode(&mut slot, given, Limits::default()) {
+    let encoding = given.encoding;
+    match encoding.decode(&mut slot, &given.bytes, Limits::default()) {
         Err(_) => "!".to_owned(),
         Ok(_) => {
             let value = &slot.value.unwrap();
@@ -75,7 +102,7 @@ fn dynamic(schema: &Schema, name: &str, given: &Bytes) -> String {
                 ty: &ty,
                 value,
             };
-            hex(&Encoding::Protobuf.to_bytes(&typed).unwrap())
+            given.shown(&encoding.to_bytes(&typed).unwrap())
         }
     }
 }
@@ -96,17 +123,17 @@ fn bytes_mean_what_they_mean_to_a_peer() {
     let cases = std::fs::read_to_string(folder().join("cases.txt")).unwrap();
     let mut wrong = Vec::new();
     for line in cases.lines().filter(|line| !line.starts_with('#')) {
-        let [name, given, expected] = line.split(' ').collect::<Vec<_>>()[..] else {
+        let [name, text, expected] = line.split(' ').collect::<Vec<_>>()[..] else {
             panic!("{line}");
         };
-        let input = bytes(given);
+        let input = given(text);
         let found = [
             ("generated", generated(name, &input)),
             ("dynamic", dynamic(&schema, name, &input)),
         ];
         for (kind, found) in found.iter().filter(|(_, found)| found != expected) {
             wrong.push(format!(
-                "{kind} {name} {given}\n  is    {found}\n  wants {expected}"
+                "{kind} {name} {text}\n  is    {found}\n  wants {expected}"
             ));
         }
     }

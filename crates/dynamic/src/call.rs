@@ -69,13 +69,22 @@ impl<'a> Params<'a> {
 
 impl Encode for Params<'_> {
     fn encode<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
-        if writer.is_positional() {
-            return write_struct(self.contract, &self.table, self.values, writer, MAX_DEPTH);
-        }
-        writer.begin_params(self.table.wire())?;
-        write_fields(self.contract, &self.table, self.values, writer, MAX_DEPTH)?;
-        writer.end_struct()
+        write_params(self.contract, &self.table, self.values, writer)
     }
+}
+
+fn write_params<W: Writer + ?Sized>(
+    contract: &Contract<'_>,
+    table: &Table<'_>,
+    values: &Struct,
+    writer: &mut W,
+) -> Result<(), EncodeError> {
+    if writer.is_positional() {
+        return write_struct(contract, table, values, writer, MAX_DEPTH);
+    }
+    writer.begin_params(table.wire())?;
+    write_fields(contract, table, values, writer, MAX_DEPTH)?;
+    writer.end_struct()
 }
 
 impl WriteParams for Params<'_> {
@@ -122,6 +131,14 @@ impl ReadParams for ParamsSlot<'_> {
         reader: &mut R,
     ) -> Result<(), DecodeError> {
         self.decode(reader)
+    }
+
+    fn write_back<W: Writer + ?Sized>(
+        &self,
+        _: &[Field<'_>],
+        writer: &mut W,
+    ) -> Result<(), EncodeError> {
+        write_params(self.contract, &self.table, &self.values, writer)
     }
 }
 

@@ -452,7 +452,7 @@ pub(crate) fn read_row<'de, R: Reader<'de> + ?Sized>(
         true => read_ref(contract, table.ty(index), reader, left),
         false => read(contract, table.ty(index), old, reader, left).map(Some),
     };
-    let value = value.map_err(|e| e.within(row.name.to_owned()))?;
+    let value = value.map_err(|e| e.within_field(row))?;
     Ok(value.filter(|value| !leaves_out(value, reader)))
 }
 

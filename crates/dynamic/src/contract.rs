@@ -167,6 +167,8 @@ impl<'a> Table<'a> {
             _ => false,
         };
         row.oneof = field.protobuf.oneof.as_deref();
+        row.json = field.protobuf.json_name.as_deref();
+        row.sensitive = field.is_sensitive();
         self.fields.push(field);
         self.push_type(schema, row, &field.ty);
     }

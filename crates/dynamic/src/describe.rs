@@ -7,7 +7,8 @@ use dovetail_schema::{
     TypeKind,
 };
 use dovetail_wire::description::{
-    self, Definition, FieldPresence, FieldType, Signature, StreamTypes,
+    self, Definition, FieldPresence, FieldRemarks, FieldType, Signature, StreamTypes, TypeRemarks,
+    remarks,
 };
 use std::cell::Cell;
 
@@ -19,6 +20,22 @@ impl Contract<'_> {
         let signature = walk.signature(method);
         let description = description::describe_with(&signature, |name| walk.define(name));
         walk.complete.get().then_some(description)
+    }
+
+    /// Returns the properties of fields that the description of a method leaves out.
+    pub fn remarks(&self, method: &Method) -> Vec<TypeRemarks> {
+        let walk = Walk::new(self);
+        let fields = |name| {
+            let table = match name {
+                Name::Type(id) => self.table(id),
+                Name::Family(_) | Name::Service(_) => None,
+            };
+            let rows = table.iter().flat_map(|table| table.wire());
+            rows.filter_map(FieldRemarks::of).collect()
+        };
+        let signature = walk.signature(method);
+        let params = self.params(method);
+        remarks(&signature, params.wire(), |name| walk.define(name), fields)
     }
 
     /// The description of a type, as a message in an `Any` brings it along.

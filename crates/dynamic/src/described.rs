@@ -2,16 +2,19 @@
 
 use dovetail_schema::{
     Annotation, Annotations, Dimension, Enum, EnumValue, ExceptionTraits, Field, Idempotency,
-    Method, PERMISSION, Package, PackageId, Presence, Reserved, Schema, Service, ServiceId,
-    Sharing, Stream, Struct, StructKind, Type, TypeDef, TypeId, TypeKind,
+    IntFormat, Method, PERMISSION, Package, PackageId, Presence, Reserved, Schema, Service,
+    ServiceId, Sharing, Stream, Struct, StructKind, Type, TypeDef, TypeId, TypeKind,
 };
-use dovetail_wire::description::{self as said, Definition, FieldPresence, Logical, parse};
+use dovetail_wire::description::{
+    self as said, Definition, FieldPresence, FieldRemarks, Logical, TypeRemarks, parse,
+};
 use dovetail_wire::{DecodeError, Kind};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 /// A contract that is put together from [descriptions](said::describe) of methods. It has what
-/// these have: names, ids, types, presence; neither documentation nor default values.
+/// these have: names, ids, types, presence, and with [`remarks`](Described::remarks) the form in
+/// protobuf; neither documentation nor default values.
 #[derive(Debug)]
 pub struct Described {
     schema: Schema,
@@ -21,6 +24,8 @@ pub struct Described {
     named: HashMap<(PackageId, String), TypeId>,
     /// Those that are declared as exceptions.
     thrown: HashSet<TypeId>,
+    /// The remarks of structs, by the place and the id of a field.
+    remarks: HashMap<(TypeId, i32), FieldRemarks>,
 }
 
 /// Why a method cannot be part of a contract.
@@ -81,6 +86,7 @@ impl Described {
             package: PackageId(0),
             named: HashMap::new(),
             thrown: HashSet::new(),
+            remarks: HashMap::new(),
         }
     }
 
@@ -172,13 +178,40 @@ impl Described {
         Ok(())
     }
 
+    /// Adds the properties of fields that descriptions leave out: those of the method that was
+    /// added last, and of the structs that it reaches.
+    pub fn remarks(&mut self, remarks: &[TypeRemarks]) {
+        for TypeRemarks { name, fields } in remarks {
+            if name.is_empty() {
+                let service = self.schema.services.last_mut();
+                let method = service.and_then(|service| service.methods.last_mut());
+                let params = method.map(|method| &mut method.params);
+                params.into_iter().flatten().for_each(|param| {
+                    let own = fields.iter().find(|remarks| remarks.id == param.id);
+                    own.into_iter().for_each(|remarks| remark(param, remarks));
+                });
+            } else if let Some(id) = self.named.get(&(self.package, name.clone())) {
+                let fields = fields.iter();
+                let fields = fields.map(|remarks| ((*id, remarks.id), remarks.clone()));
+                self.remarks.extend(fields);
+            }
+        }
+    }
+
     /// The contract.
     pub fn into_schema(mut self) -> Schema {
         for (index, def) in self.schema.types.iter_mut().enumerate() {
-            if let TypeKind::Struct(def) = &mut def.kind
-                && self.thrown.contains(&TypeId(index as u32))
-            {
+            let id = TypeId(index as u32);
+            let TypeKind::Struct(def) = &mut def.kind else {
+                continue;
+            };
+            if self.thrown.contains(&id) {
                 def.kind = StructKind::Exception(ExceptionTraits::default());
+            }
+            for field in &mut def.fields {
+                if let Some(remarks) = self.remarks.get(&(id, field.id)) {
+                    remark(field, remarks);
+                }
             }
         }
         self.schema
@@ -389,6 +422,28 @@ fn logical(logical: Logical) -> Type {
         Logical::Decimal => Type::Decimal,
         Logical::Any => Type::Any,
         Logical::Dynamic => Type::Dynamic,
+    }
+}
+
+/// Adds what a description leaves out.
+fn remark(field: &mut Field, remarks: &FieldRemarks) {
+    field.protobuf.format = format(remarks.format);
+    field.protobuf.key_format = format(remarks.key_format);
+    field.protobuf.expanded = remarks.expanded;
+    field.protobuf.delimited = remarks.group;
+    let name = |name: &String| Some(name.clone()).filter(|name| !name.is_empty());
+    field.protobuf.oneof = name(&remarks.oneof);
+    field.protobuf.json_name = name(&remarks.json_name);
+    if remarks.sensitive {
+        field.set_sensitive();
+    }
+}
+
+fn format(number: i32) -> IntFormat {
+    match number {
+        1 => IntFormat::ZigZag,
+        2 => IntFormat::Fixed,
+        _ => IntFormat::Varint,
     }
 }
 

@@ -38,7 +38,9 @@ pub use constant::to_constant;
 pub use contract::{Contract, Table};
 pub use described::{Described, Indescribable};
 pub use dovetail_schema::{type_name, type_name_in};
-pub use json::{JsonError, arguments_from_json, arguments_to_json, from_json, to_json};
+pub use json::{
+    JsonError, arguments_from_json, arguments_to_json, arguments_to_log, from_json, to_json, to_log,
+};
 pub use names::closest;
 pub use plausible::Plausible;
 pub use text::{TextError, UnknownText, from_text, to_text};

@@ -116,6 +116,11 @@ fn messages() {
             "A",
             "an exception is a struct",
         ),
+        (
+            "#[dovetail(debug)] enum A { B, Unknown(i32) }",
+            "A",
+            "there is nothing to hide",
+        ),
         ("union A { a: i32 }", "A", "is an enum in Rust"),
     ];
     check(&rows, |source| message::derive(&syn::parse_str(source)?));

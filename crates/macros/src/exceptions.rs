@@ -1,7 +1,7 @@
 //! `derive(Exceptions)`: the error types of methods.
 
 use crate::attributes::{Attributes, refuse};
-use crate::message::{choice, only};
+use crate::message::{OF_VALUES, choice, only};
 use crate::names::is_called;
 use crate::numbers::Numbers;
 use proc_macro2::TokenStream;
@@ -41,7 +41,8 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
                 "a variant holds one exception: `NotFound(NotFound)`",
             );
         };
-        let row = choice(variant, ty, &mut numbers)?;
+        let attributes = Attributes::of(&variant.attrs, OF_VALUES)?;
+        let row = choice(variant, ty, &attributes, &mut numbers)?;
         let twice = times
             .get(&quote!(#ty).to_string())
             .is_some_and(|times| *times > 1);

@@ -12,7 +12,7 @@ use syn::{
     Attribute, Data, DeriveInput, Error, Field, Fields, LitStr, Path, Result, Token, Type, Variant,
 };
 
-const OF_TYPES: &[&str] = &["name", "package", "exception", "extended", "crate"];
+const OF_TYPES: &[&str] = &["name", "package", "exception", "extended", "debug", "crate"];
 pub(crate) const OF_FIELDS: &[&str] = &[
     "id",
     "name",
@@ -22,8 +22,10 @@ pub(crate) const OF_FIELDS: &[&str] = &[
     "fixed",
     "zigzag_key",
     "fixed_key",
+    "sensitive",
 ];
-const OF_VARIANTS: &[&str] = &["id", "name"];
+const OF_VARIANTS: &[&str] = &["id", "name", "sensitive"];
+pub(crate) const OF_VALUES: &[&str] = &["id", "name"];
 
 /// The derived trait, and its name in errors.
 struct Head<'a> {
@@ -77,6 +79,8 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
             "an exception is a struct; `#[derive(dovetail::Exceptions)]` makes an enum the error of a method",
         );
     }
+    let debug = attributes.has("debug").then(|| debug(&head, &input.data));
+    let debug = debug.transpose()?;
     match &input.data {
         Data::Struct(data) => {
             let table = structure(&head, &data.fields)?;
@@ -84,11 +88,38 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
             let error = attributes
                 .has("exception")
                 .then(|| exception(&head, &data.fields, extends));
-            Ok(quote!(#table #error))
+            Ok(quote!(#table #error #debug))
         }
-        Data::Enum(data) => variants(&head, &data.variants),
+        Data::Enum(data) => {
+            let table = variants(&head, &data.variants)?;
+            Ok(quote!(#table #debug))
+        }
         Data::Union(_) => refuse(&input.ident, "a union of a contract is an enum in Rust"),
     }
+}
+
+/// `Debug` without the values of sensitive fields.
+fn debug(head: &Head<'_>, data: &Data) -> Result<TokenStream> {
+    let (root, ident) = (&head.root, head.ident);
+    let (kind, parts): (_, Vec<(&Ident, &[Attribute])>) = match data {
+        Data::Struct(data) => {
+            let fields = data.fields.iter();
+            let fields = fields.filter_map(|field| Some((field.ident.as_ref()?, &*field.attrs)));
+            (quote!(struct), fields.collect())
+        }
+        Data::Enum(data) if data.variants.iter().all(|variant| only(variant).is_some()) => {
+            let variants = data.variants.iter();
+            let variants = variants.map(|variant| (&variant.ident, &*variant.attrs));
+            (quote!(enum), variants.collect())
+        }
+        _ => return refuse(ident, "there is nothing to hide: `#[derive(Debug)]`"),
+    };
+    let rows = parts.into_iter().map(|(ident, attributes)| {
+        let flags = Attributes::of(attributes, OF_FIELDS)?.list(&["sensitive"]);
+        Ok(quote!(#ident #flags))
+    });
+    let rows = rows.collect::<Result<Vec<_>>>()?;
+    Ok(quote!(#root::masked_debug!(#kind #ident { #(#rows),* });))
 }
 
 /// `as "name"`, where the contract calls it otherwise than Rust.
@@ -172,7 +203,14 @@ impl Row {
             ident: ident.clone(),
             name: renamed(&attributes, &usual, ident),
             ty: field.ty.clone(),
-            flags: attributes.list(&["required", "zigzag", "fixed", "zigzag_key", "fixed_key"]),
+            flags: attributes.list(&[
+                "required",
+                "zigzag",
+                "fixed",
+                "zigzag_key",
+                "fixed_key",
+                "sensitive",
+            ]),
         })
     }
 
@@ -234,19 +272,26 @@ fn union(head: &Head<'_>, variants: &[&Variant], unknown: &Ident) -> Result<Toke
                 "a variant of a union has one value: `Circle(f64)`; a struct holds several, or none",
             );
         };
-        let (docs, row) = (docs(&variant.attrs), choice(variant, ty, &mut numbers)?);
-        rows.push(quote!(#(#docs)* #row));
+        let attributes = Attributes::of(&variant.attrs, OF_VARIANTS)?;
+        let flags = attributes.list(&["sensitive"]);
+        let row = choice(variant, ty, &attributes, &mut numbers)?;
+        let docs = docs(&variant.attrs);
+        rows.push(quote!(#(#docs)* #row #flags));
     }
     let (root, title) = (&head.root, head.full_title());
     Ok(quote!(#root::union!(#title { #(#rows,)* ..#unknown });))
 }
 
 /// `1 Circle as "circle": f64`.
-pub(crate) fn choice(variant: &Variant, ty: &Type, numbers: &mut Numbers) -> Result<TokenStream> {
-    let attributes = Attributes::of(&variant.attrs, OF_VARIANTS)?;
+pub(crate) fn choice(
+    variant: &Variant,
+    ty: &Type,
+    attributes: &Attributes,
+    numbers: &mut Numbers,
+) -> Result<TokenStream> {
     let (ident, usual) = (&variant.ident, snake(&plain(&variant.ident)));
-    let id = field_id(&attributes, &usual, numbers, ident)?;
-    let name = renamed(&attributes, &usual, ident);
+    let id = field_id(attributes, &usual, numbers, ident)?;
+    let name = renamed(attributes, &usual, ident);
     Ok(quote!(#id #ident #name: #ty))
 }
 
@@ -260,7 +305,7 @@ fn enumeration(head: &Head<'_>, variants: &[&Variant], unknown: &Ident) -> Resul
     let mut numbers = Numbers::from(0);
     let mut rows = Vec::new();
     for variant in variants {
-        let attributes = Attributes::of(&variant.attrs, OF_VARIANTS)?;
+        let attributes = Attributes::of(&variant.attrs, OF_VALUES)?;
         if let Some((_, number)) = &variant.discriminant {
             return refuse(
                 number,
@@ -293,7 +338,7 @@ fn exception(head: &Head<'_>, fields: &Fields, extends: bool) -> TokenStream {
     let ident = head.ident;
     let own = fields
         .iter()
-        .filter(|field| !is_called(&field.ty, "UnknownFields"));
+        .filter(|field| !is_called(&field.ty, "UnknownFields") && !is_sensitive(field));
     let own: Vec<&Field> = own.collect();
     let named = own
         .iter()
@@ -313,6 +358,10 @@ fn exception(head: &Head<'_>, fields: &Fields, extends: bool) -> TokenStream {
 
         impl ::std::error::Error for #ident {}
     }
+}
+
+fn is_sensitive(field: &Field) -> bool {
+    Attributes::of(&field.attrs, OF_FIELDS).is_ok_and(|attributes| attributes.has("sensitive"))
 }
 
 /// How a field is shown, if it is text.

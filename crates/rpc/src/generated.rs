@@ -18,5 +18,5 @@ pub use crate::{descriptor, exceptions, if_async, object};
 pub use dovetail_protocol::Status;
 pub use dovetail_wire as wire;
 pub use dovetail_wire::{
-    Message, enumeration, extends, family, message, oneof, thrown, union, variants,
+    Message, enumeration, extends, family, masked_debug, message, oneof, thrown, union, variants,
 };

@@ -122,7 +122,7 @@ pub use client::{Channel, ChannelBuilder};
 pub use dovetail_macros::{Exceptions, Headers, Message, service};
 pub use dovetail_protocol::{Code, Status, Wire};
 pub use dovetail_wire::{
-    Message, enumeration, extends, family, message, oneof, thrown, union, variants,
+    Message, enumeration, extends, family, masked_debug, message, oneof, thrown, union, variants,
 };
 pub use exceptions::Exceptions;
 pub use headers::Headers;

@@ -5,7 +5,8 @@ use dovetail_protocol::Name;
 pub use dovetail_protocol::dovetail::MethodKind;
 use dovetail_protocol::dovetail::{Contract, Description};
 use dovetail_wire::description::{
-    Definition, FieldType, Named, Signature, StreamTypes, Type, describe, parse,
+    Definition, FieldRemarks, FieldType, Masks, Named, Signature, StreamTypes, Type, TypeRemarks,
+    describe, parse, remarks,
 };
 use dovetail_wire::{Field, FieldValue};
 use std::borrow::Cow;
@@ -40,6 +41,9 @@ pub struct Method {
     /// The permission that it takes, where its contract names one; see
     /// [`Permissions`](crate::identity::Permissions).
     pub permission: Option<&'static str>,
+    /// The properties of its fields that no description has, where the method has no types; see
+    /// [`described`](Self::described).
+    pub remarks: &'static [TypeRemarks],
     /// The handler is a plain function: it has its answer at once, or blocks its thread until then.
     pub(crate) plain: bool,
     describe: Describe,
@@ -94,7 +98,11 @@ impl MethodTypes {
 
     /// Describes a method with these types, as `docs/spec/encoding.md` has it.
     pub(crate) fn description(self, name: &str, oneway: bool) -> Vec<u8> {
-        describe(&Signature {
+        describe(&self.signature(name, oneway))
+    }
+
+    pub(crate) fn signature(self, name: &str, oneway: bool) -> Signature<'_, Named> {
+        Signature {
             name,
             oneway,
             params: self.params,
@@ -102,7 +110,7 @@ impl MethodTypes {
             exceptions: self.exceptions,
             client_stream: self.client_stream,
             server_stream: self.server_stream,
-        })
+        }
     }
 
     /// Names the parameters, in order.
@@ -111,20 +119,6 @@ impl MethodTypes {
             param.name = name;
         }
         self
-    }
-
-    /// All types that it names directly.
-    #[cfg(feature = "export")]
-    pub(crate) fn types(&self) -> impl Iterator<Item = &Type<Named>> {
-        let streams = [&self.client_stream, &self.server_stream];
-        let streams = || streams.into_iter().flatten();
-        let thrown = streams().flat_map(|stream| &stream.exceptions);
-        let fields = self.params.iter().chain(&self.exceptions).chain(thrown);
-        let items = streams().map(|stream| &stream.item);
-        fields
-            .map(|field| &field.ty)
-            .chain(&self.result)
-            .chain(items)
     }
 
     /// Adds a stream of the caller's.
@@ -162,6 +156,7 @@ impl Method {
             service: "",
             permission: None,
             capnp: None,
+            remarks: &[],
             plain: false,
             describe: Describe::Nothing,
         }
@@ -214,6 +209,34 @@ impl Method {
         };
         let oneway = self.kind.is_oneway();
         Some(Cow::Owned(types.description(self.name, oneway)))
+    }
+
+    /// Returns the properties of its fields that its description leaves out.
+    pub(crate) fn remarks(&self) -> Vec<TypeRemarks> {
+        let types = match self.describe {
+            Describe::Types(types) => types(),
+            Describe::Nothing | Describe::Bytes(_) => return self.remarks.to_vec(),
+        };
+        let fields = |named: Named| {
+            let fields = named.notes().fields.iter();
+            fields.filter_map(FieldRemarks::of).collect()
+        };
+        let signature = types.signature(self.name, self.kind.is_oneway());
+        remarks(&signature, self.params, Named::define, fields)
+    }
+
+    /// Returns the places of the sensitive fields in its messages; `None` where it has none.
+    pub(crate) fn masks(&self) -> Option<Masks> {
+        let (description, remarks) = (self.description(), self.remarks());
+        let parsed = description.as_deref().map(parse);
+        if let Some(Ok(method)) = parsed {
+            return Masks::of(&method, &remarks);
+        }
+        let mut fields = remarks.iter().flat_map(|remarks| &remarks.fields);
+        let mut params = self.params.iter();
+        let is_sensitive =
+            fields.any(|field| field.sensitive) || params.any(|param| param.sensitive);
+        is_sensitive.then(Masks::all)
     }
 
     /// Makes the method one that is never answered.

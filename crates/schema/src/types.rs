@@ -1,4 +1,4 @@
-use crate::{Annotations, PackageId, ServiceId, TypeId, Value};
+use crate::{Annotation, Annotations, PackageId, ServiceId, TypeId, Value};
 use serde::{Deserialize, Serialize};
 
 /// A named type.
@@ -251,7 +251,26 @@ pub struct Field {
     pub deprecated: Option<String>,
 }
 
+/// The annotation of a sensitive field.
+const SENSITIVE: &str = "sensitive";
+
 impl Field {
+    /// Returns whether the value is kept out of captures, logs and error texts.
+    pub fn is_sensitive(&self) -> bool {
+        let value = self.annotations.get(SENSITIVE);
+        value.is_some_and(|value| !matches!(value, "0" | "false"))
+    }
+
+    /// Makes the field a sensitive one.
+    pub fn set_sensitive(&mut self) {
+        if !self.is_sensitive() {
+            self.annotations.untyped.push(Annotation {
+                key: SENSITIVE.to_owned(),
+                value: "1".to_owned(),
+            });
+        }
+    }
+
     /// The scope and the name of an extension: `shop` and `color` for `[shop.color]`.
     pub fn extension(&self) -> Option<(&str, &str)> {
         let name = self.name.strip_prefix('[')?.strip_suffix(']')?;
@@ -296,6 +315,9 @@ pub struct Protobuf {
     pub delimited: bool,
     /// The oneof that the field belongs to: at most one of those with the same name is present.
     pub oneof: Option<String>,
+    /// The name in JSON, where it is not the usual one, in `lowerCamelCase`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub json_name: Option<String>,
 }
 
 impl Protobuf {

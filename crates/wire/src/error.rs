@@ -1,4 +1,4 @@
-use crate::{Kind, visible};
+use crate::{Field, Kind, visible};
 use std::borrow::Cow;
 use std::fmt;
 
@@ -140,6 +140,18 @@ impl DecodeError {
     pub fn within(mut self, segment: impl Into<Cow<'static, str>>) -> Self {
         self.0.path.push(segment.into());
         self
+    }
+
+    /// Adds a field as an outer segment. The error of a sensitive field does not repeat its value.
+    #[cold]
+    #[must_use]
+    pub fn within_field(mut self, field: &Field<'_>) -> Self {
+        use DecodeErrorKind::{Malformed, TypeMismatch};
+        if field.sensitive && matches!(self.0.kind, Malformed { .. } | TypeMismatch { .. }) {
+            let what = "its value cannot be decoded, and is not shown, since it is sensitive";
+            self = Self::malformed(what);
+        }
+        self.within(field.name.to_owned())
     }
 }
 

@@ -86,6 +86,10 @@ pub struct Field<'a> {
     pub nullable: bool,
     /// The oneof that the field belongs to: at most one field of the same oneof has a value.
     pub oneof: Option<&'a str>,
+    /// The name in JSON, where that is not made of the other one.
+    pub json: Option<&'a str>,
+    /// The value is kept out of captures and of error texts.
+    pub sensitive: bool,
 }
 
 impl<'a> Field<'a> {
@@ -105,6 +109,8 @@ impl<'a> Field<'a> {
             native: false,
             nullable: false,
             oneof: None,
+            json: None,
+            sensitive: false,
         }
     }
 
@@ -174,6 +180,18 @@ impl<'a> Field<'a> {
     #[doc(hidden)]
     pub const fn oneof(mut self, name: Option<&'a str>) -> Self {
         self.oneof = name;
+        self
+    }
+
+    /// Gives the field another name in JSON, as `json_name` of protobuf does.
+    pub const fn json(mut self, name: &'a str) -> Self {
+        self.json = Some(name);
+        self
+    }
+
+    /// Keeps the value out of captures and of error texts.
+    pub const fn sensitive(mut self) -> Self {
+        self.sensitive = true;
         self
     }
 

@@ -101,7 +101,7 @@ pub use names::{EnumNames, Null};
 pub use object::{Numbers, ObjectNumbers, WithObjects};
 pub use oneof::{Case, Oneof};
 pub use ordered_float::OrderedFloat;
-pub use params::{Argument, Params, ReadParams, WriteParams};
+pub use params::{Argument, Params, ReadParams, Received, WriteParams};
 #[doc(hidden)]
 pub use plain::{Plain, read_plain_field, write_plain_field};
 pub use positional::{Presence, Present, presence_size};

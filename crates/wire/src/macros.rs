@@ -4,16 +4,22 @@
 /// Implements [`Message`](crate::Message) and [`Value`](crate::Value) for a struct or exception.
 ///
 /// A row is `id name: Type`; an inherited field is in the field `base`: `id base.name: Type`. After
-/// the name, `as "type"` gives the name in the contract where Rust cannot spell it; after the type,
-/// `[required]` refuses messages without the field, and `[zigzag]` or `[fixed]` choose how protobuf
-/// writes its integers, those of a map's values included; `[zigzag_key]` or `[fixed_key]` choose it
-/// for the map's keys. `[native]` leaves the field to encodings that are not protobuf's. In
-/// protobuf `[implicit]` leaves out a value that is zero or empty, `[expanded]` writes the numbers
-/// of a list one by one, and `[group]` writes messages as groups. The fields of a
-/// [`oneof!`](crate::oneof) have rows of the type [`Case`](crate::Case). `..name` is the field that
-/// keeps unknown fields; without it they are dropped. A type name too can be followed by
-/// `as "name"`, and by `in "package"`. Behind it, `[Name]` is for the types that every contract
-/// has, see [`Logical`](crate::description::Logical), and `json Bare` for a
+/// the name, `as "type"` gives the name in the contract where Rust cannot spell it. Behind the
+/// type stand, in brackets:
+///
+/// - `required` refuses messages without the field;
+/// - `zigzag` or `fixed` choose how protobuf writes its integers, those of a map's values
+///   included, `zigzag_key` or `fixed_key` do so for the map's keys;
+/// - in protobuf, `implicit` leaves out a value that is zero or empty, `expanded` writes the
+///   numbers of a list one by one, and `group` writes messages as groups;
+/// - `native` leaves the field to encodings that are not protobuf's;
+/// - `json("name")` gives it another name in JSON;
+/// - `sensitive` keeps its value out of captures and of error texts.
+///
+/// The fields of a [`oneof!`](crate::oneof) have rows of the type [`Case`](crate::Case). `..name`
+/// is the field that keeps unknown fields; without it they are dropped. A type name too can be
+/// followed by `as "name"`, and by `in "package"`. Behind it, `[Name]` is for the types that every
+/// contract has, see [`Logical`](crate::description::Logical), and `json Bare` for a
 /// [`Form`](crate::Form) in JSON.
 ///
 /// ```
@@ -91,7 +97,7 @@ macro_rules! message {
                     let index = const { $crate::place(<$type as $crate::Message>::FIELDS, $id) - 1 };
                     if reader.is_next(field, index, cursor) {
                         <$ty as $crate::Row>::read_field(&mut self.$($field).+, reader)
-                            .map_err(|e| e.within(field.name))?;
+                            .map_err(|e| e.within_field(field))?;
                         cursor.index = index + 1;
                         if field.required {
                             seen.insert(index);
@@ -326,7 +332,7 @@ macro_rules! union {
                 match $crate::read_place(Self::FIELDS, reader)? {
                     ::core::option::Option::Some(field) => {
                         let read = $crate::Message::read_field(self, field.id, reader);
-                        read.map_err(|e| e.within(field.name))?;
+                        read.map_err(|e| e.within_field(field))?;
                     }
                     ::core::option::Option::None => *self = ::core::default::Default::default(),
                 }
@@ -417,6 +423,61 @@ macro_rules! oneof {
             }
         })*
     };
+}
+
+/// Implements `Debug` for a struct or a union, without the values of sensitive fields.
+///
+/// ```
+/// use dovetail_wire::masked_debug;
+///
+/// pub struct Login {
+///     pub user: String,
+///     pub password: String,
+/// }
+///
+/// masked_debug!(struct Login { user, password [sensitive] });
+/// let login = Login { user: "ann".to_owned(), password: "secret".to_owned() };
+/// assert_eq!(format!("{login:?}"), r#"Login { user: "ann", password: … }"#);
+///
+/// pub enum Payment {
+///     Cash(i64),
+///     Card(String),
+/// }
+///
+/// masked_debug!(enum Payment { Cash, Card [sensitive] });
+/// let shown = [Payment::Cash(5), Payment::Card("4000".to_owned())];
+/// assert_eq!(format!("{shown:?}"), "[Cash(5), Card(…)]");
+/// ```
+#[macro_export]
+macro_rules! masked_debug {
+    (struct $type:ident { $($field:ident $([$sensitive:ident])?),* $(,)? }) => {
+        impl ::core::fmt::Debug for $type {
+            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                let mut fields = f.debug_struct(::core::stringify!($type));
+                $(fields.field(
+                    ::core::stringify!($field).trim_start_matches("r#"),
+                    $crate::masked_debug!(@value &self.$field $(, $sensitive)?),
+                );)*
+                fields.finish()
+            }
+        }
+    };
+    (enum $type:ident { $($variant:ident $([$sensitive:ident])?),* $(,)? }) => {
+        impl ::core::fmt::Debug for $type {
+            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                match self {
+                    $(Self::$variant(value) => {
+                        let _ = value;
+                        let mut tuple = f.debug_tuple(::core::stringify!($variant));
+                        tuple.field($crate::masked_debug!(@value value $(, $sensitive)?));
+                        tuple.finish()
+                    })*
+                }
+            }
+        }
+    };
+    (@value $value:expr) => { $value };
+    (@value $value:expr, sensitive) => { &::core::format_args!("…") };
 }
 
 /// Implements an open enum on a tuple struct around `i32`: named constants, and numbers without a

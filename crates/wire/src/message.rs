@@ -169,7 +169,7 @@ fn read_others<'de, M: Message, R: Reader<'de> + ?Sized>(
                 let field = &M::FIELDS[index];
                 message
                     .read_field(field.id, reader)
-                    .map_err(|e| e.within(field.name))?;
+                    .map_err(|e| e.within_field(field))?;
                 if field.required {
                     seen.insert(index);
                 }

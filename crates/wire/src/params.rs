@@ -5,8 +5,8 @@ use crate::containers::write_list;
 use crate::description::{FieldPresence, FieldType, Named, Type};
 use crate::message::SeenFields;
 use crate::{
-    Bytes, Cursor, DecodeError, EncodeError, Field, FieldValue, Kind, NextField, Presence, Present,
-    Reader, Uuid, Value, Writer, presence_size, read_required, visible,
+    Bytes, Cursor, DecodeError, Encode, EncodeError, Field, FieldValue, Kind, NextField, Presence,
+    Present, Reader, Uuid, Value, Writer, presence_size, read_required, visible,
 };
 
 /// Parameters to send. Implemented for tuples of up to 32 [`Argument`]s, and by hand for dynamic
@@ -57,6 +57,23 @@ pub trait ReadParams {
     ) -> Result<(), DecodeError> {
         self.read(fields, reader)
     }
+
+    /// Writes the values as a struct, as they have been read: for captures.
+    fn write_back<W: Writer + ?Sized>(
+        &self,
+        fields: &[Field<'_>],
+        writer: &mut W,
+    ) -> Result<(), EncodeError>;
+}
+
+/// Parameters that were received, with the method's table, to be written once more.
+#[derive(Debug)]
+pub struct Received<'a, P>(pub &'a P, pub &'a [Field<'a>]);
+
+impl<P: ReadParams> Encode for Received<'_, P> {
+    fn encode<W: Writer + ?Sized>(&self, writer: &mut W) -> Result<(), EncodeError> {
+        self.0.write_back(self.1, writer)
+    }
 }
 
 /// Parameters that are read [exactly](ReadParams::read_exactly), or as a contract has them. A
@@ -75,6 +92,14 @@ impl<P: ReadParams, const EXACT: bool> ReadParams for Params<P, EXACT> {
             true => self.0.read_exactly(fields, reader),
             false => self.0.read(fields, reader),
         }
+    }
+
+    fn write_back<W: Writer + ?Sized>(
+        &self,
+        fields: &[Field<'_>],
+        writer: &mut W,
+    ) -> Result<(), EncodeError> {
+        self.0.write_back(fields, writer)
     }
 }
 
@@ -358,6 +383,14 @@ macro_rules! tuple {
             ) -> Result<(), DecodeError> {
                 self.read_tuple::<true, R>(fields, reader)
             }
+
+            fn write_back<W: Writer + ?Sized>(
+                &self,
+                fields: &[Field<'_>],
+                writer: &mut W,
+            ) -> Result<(), EncodeError> {
+                ($(&self.$index,)*).write(fields, writer)
+            }
         }
 
         impl<$($T: FieldValue),*> ReadTuple for ($($T,)*) {
@@ -375,7 +408,7 @@ macro_rules! tuple {
                     $(present
                         .field::<$T, _>(&mut self.$index, reader)
                         .and_then(|()| read_required::<$T>(&self.$index, &fields[$index]))
-                        .map_err(|e| e.within(fields[$index].name.to_owned()))?;)*
+                        .map_err(|e| e.within_field(&fields[$index]))?;)*
                     return reader.end_positional();
                 }
                 let mut seen = SeenFields::default();
@@ -398,7 +431,7 @@ macro_rules! tuple {
                         $($index => self.$index.read_field(reader),)*
                         _ => Err(DecodeError::no_such_field(fields[index].id)),
                     }
-                    .map_err(|e| e.within(fields[index].name.to_owned()))?;
+                    .map_err(|e| e.within_field(&fields[index]))?;
                     seen.insert(index);
                 }
                 seen.check(fields, reader.leaves_out_defaults())

@@ -174,7 +174,8 @@ impl Writer<'_> {
     pub(super) fn object<'f>(&self, fields: impl Iterator<Item = &'f Field>) -> Json {
         let (mut properties, mut required) = (Map::new(), Vec::new());
         for field in fields {
-            let name = camel_case(&field.name);
+            let own = field.protobuf.json_name.clone();
+            let name = own.unwrap_or_else(|| camel_case(&field.name));
             if field.presence == Presence::Required {
                 required.push(json!(name));
             }

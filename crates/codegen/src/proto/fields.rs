@@ -97,12 +97,16 @@ impl Writer<'_> {
         {
             add(&format!("default = {literal}"));
         }
-        let name = json_name(&field.name);
+        let own = field.protobuf.json_name.clone();
+        let name = own.unwrap_or_else(|| json_name(&field.name));
         if json_name(&self.style.field(&field.name)) != name {
             add(&format!("json_name = {}", quoted(&name)));
         }
         if field.deprecated.is_some() {
             add("deprecated = true");
+        }
+        if field.is_sensitive() {
+            add("debug_redact = true");
         }
         options
     }

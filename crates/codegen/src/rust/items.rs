@@ -115,6 +115,50 @@ impl Module<'_> {
         (self.generic("Option", &[oneof]), row)
     }
 
+    /// `Debug` without the values of sensitive fields.
+    fn print_struct_debug(&self, text: &mut Text, id: TypeId, def: &Struct, rows: &[Row<'_>]) {
+        let own = distinct(rows).into_iter();
+        let own = own.map(|row| (row.name.as_str(), is_masked(row.field)));
+        let (before, after) = match def.extends {
+            Some(_) => (Some("base"), None),
+            None => (None, Some("unknown_fields")),
+        };
+        let before = before.map(|name| (name, false));
+        let after = after.map(|name| (name, false));
+        let fields = before.into_iter().chain(own).chain(after);
+        let name = self.cx.names.of_type(id);
+        self.print_debug(text, &format!("struct {name}"), fields);
+    }
+
+    fn print_enum_debug(
+        &self,
+        text: &mut Text,
+        name: &str,
+        variants: &[(&Field, String, String)],
+        unknown: Option<&str>,
+    ) {
+        let own = variants.iter();
+        let own = own.map(|(field, name, _)| (name.as_str(), field.is_sensitive()));
+        let all = own.chain(unknown.map(|name| (name, false)));
+        self.print_debug(text, &format!("enum {name}"), all);
+    }
+
+    /// Prints the table of `Debug`: the parts of a type, and whether they are masked.
+    fn print_debug<'n>(
+        &self,
+        text: &mut Text,
+        head: &str,
+        parts: impl Iterator<Item = (&'n str, bool)>,
+    ) {
+        text.gap();
+        text.open(&format!("{}!({head} {{", self.name("masked_debug")));
+        for (name, masked) in parts {
+            let mark = if masked { " [sensitive]" } else { "" };
+            text.line(&format!("{name}{mark},"));
+        }
+        text.close("});");
+    }
+
     /// The fields of all structs that a struct extends, the outermost first.
     fn inherited_rows<'a>(&'a self, def: &'a Struct) -> Vec<Row<'a>> {
         let Some(id) = def.extends else {
@@ -133,7 +177,8 @@ impl Module<'_> {
     fn print_struct(&self, text: &mut Text, id: TypeId, def: &Struct) {
         let rows = self.rows(id, def);
         let defaults = rows.iter().any(|row| !self.starts_at_zero(id, row.field));
-        let mut traits = vec!["Clone", "Debug"];
+        let masked = rows.iter().any(|row| is_masked(row.field));
+        let mut traits = derived(masked);
         if !defaults {
             traits.push("Default");
         }
@@ -158,6 +203,9 @@ impl Module<'_> {
             text.line(&format!("pub unknown_fields: {unknown},"));
         }
         text.close("}");
+        if masked {
+            self.print_struct_debug(text, id, def, &rows);
+        }
         if defaults {
             self.print_default(text, id, def, &rows);
         }
@@ -353,7 +401,8 @@ impl Module<'_> {
             None => named("message").or_else(only),
         };
         let is_text = |field: &Field| *self.cx.schema.resolve(&field.ty) == Type::String;
-        field.filter(|row| is_text(row.field) && oneof_of(row.field).is_none())
+        let shows = |field: &Field| is_text(field) && !field.is_sensitive();
+        field.filter(|row| shows(row.field) && oneof_of(row.field).is_none())
     }
 
     /// The enum of a oneof.
@@ -362,7 +411,8 @@ impl Module<'_> {
         let variant = |(field, name)| (field, name, self.present_type(id, field));
         let variants: Vec<_> = cases.into_iter().map(variant).collect();
         let name = self.cx.names.of_oneof(id, oneof);
-        let mut traits = vec!["Clone", "Debug"];
+        let masked = variants.iter().any(|(field, ..)| field.is_sensitive());
+        let mut traits = derived(masked);
         self.comparisons(&[id], &mut traits);
         text.gap();
         let owner = self.cx.names.of_type(id);
@@ -371,6 +421,9 @@ impl Module<'_> {
         text.open(&format!("pub enum {name} {{"));
         self.print_variants(text, &variants);
         text.close("}");
+        if masked {
+            self.print_enum_debug(text, name, &variants, None);
+        }
         text.gap();
         text.open(&format!("{}!({name} as {oneof:?} {{", self.name("oneof")));
         for (field, variant, ty) in &variants {
@@ -394,17 +447,36 @@ impl Module<'_> {
 
     fn print_union(&self, text: &mut Text, id: TypeId, def: &Struct) {
         let rows = self.rows(id, def);
-        let mut traits = vec!["Clone", "Debug"];
+        let masked = rows.iter().any(|row| row.field.is_sensitive());
+        let mut traits = derived(masked);
         self.comparisons(&[id], &mut traits);
         text.derive(&traits, self.cx.options);
         text.deprecated(self.cx.schema[id].deprecated.as_deref());
-        text.open(&format!("pub enum {} {{", self.cx.names.of_type(id)));
+        let name = self.cx.names.of_type(id);
+        text.open(&format!("pub enum {name} {{"));
         let variants = rows.iter();
         let variants = variants.map(|row| (row.field, row.name.clone(), row.ty.clone()));
-        self.print_variants(text, &variants.collect::<Vec<_>>());
+        let variants: Vec<_> = variants.collect();
+        self.print_variants(text, &variants);
         text.line(&format!("Unknown({}),", self.name("UnknownFields")));
         text.close("}");
+        if masked {
+            self.print_enum_debug(text, name, &variants, Some("Unknown"));
+        }
         self.print_table(text, "union", id, &rows, "..Unknown");
+    }
+}
+
+/// True for a field of a struct whose value `Debug` leaves out. A oneof has a `Debug` of its own.
+fn is_masked(field: &Field) -> bool {
+    field.is_sensitive() && oneof_of(field).is_none()
+}
+
+/// The traits that every type derives.
+fn derived(masked: bool) -> Vec<&'static str> {
+    match masked {
+        true => vec!["Clone"],
+        false => vec!["Clone", "Debug"],
     }
 }
 
@@ -442,9 +514,10 @@ fn json_form(form: JsonForm) -> &'static str {
 }
 
 /// Flags of a field in the table, behind its type: ` [required, zigzag]`.
-fn attributes(field: &Field, implicit: bool) -> String {
+pub(super) fn attributes(field: &Field, implicit: bool) -> String {
     let flags = [
         (field.presence == Presence::Required, "required"),
+        (field.is_sensitive(), "sensitive"),
         (implicit, "implicit"),
         (field.protobuf.expanded, "expanded"),
         (field.protobuf.delimited, "group"),
@@ -461,7 +534,10 @@ fn attributes(field: &Field, implicit: bool) -> String {
         IntFormat::Fixed => Some("fixed_key"),
     };
     let formats = format.into_iter().chain(key_format);
-    let all: Vec<&str> = flags.map(|(_, name)| name).chain(formats).collect();
+    let json = field.protobuf.json_name.as_ref();
+    let json = json.map(|name| format!("json({name:?})"));
+    let words = flags.map(|(_, name)| name).chain(formats);
+    let all: Vec<String> = words.map(str::to_owned).chain(json).collect();
     match all.is_empty() {
         true => String::new(),
         false => format!(" [{}]", all.join(", ")),

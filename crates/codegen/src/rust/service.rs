@@ -2,7 +2,7 @@
 
 use super::client::Side;
 use super::expr::Expr;
-use super::items::wire_name;
+use super::items::{attributes, wire_name};
 use super::module::{Module, Place};
 use super::names::{
     ErrorNames, ServiceNames, call_throws, exception_names, param_names, sink_throws, stream_throws,
@@ -301,11 +301,8 @@ impl Module<'_> {
             .iter()
             .map(|param| {
                 let ty = self.param_type(param);
-                let required = match param.presence {
-                    Presence::Required => " [required]",
-                    _ => "",
-                };
-                format!("{} {}: {ty}{required}", param.id, param.name)
+                let attributes = attributes(param, false);
+                format!("{} {}: {ty}{attributes}", param.id, param.name)
             })
             .collect();
         let mut flags = Vec::new();

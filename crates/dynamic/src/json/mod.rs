@@ -37,4 +37,4 @@ const REF: &str = "#ref";
 
 pub use error::JsonError;
 pub use input::{arguments_from_json, from_json};
-pub use output::{arguments_to_json, to_json};
+pub use output::{arguments_to_json, arguments_to_log, to_json, to_log};

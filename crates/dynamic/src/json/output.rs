@@ -2,7 +2,7 @@ use super::text::to_text;
 use super::{NODE, REF, TYPE, array, shapeless};
 use crate::{Contract, MAX_DEPTH, Struct, Value};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
-use dovetail_schema::{Method, Type, TypeId, TypeKind};
+use dovetail_schema::{Field, Method, Type, TypeId, TypeKind};
 use dovetail_wire::UnknownValue;
 use serde_json::{Map, Number, Value as Json, json};
 use std::collections::BTreeSet;
@@ -12,11 +12,19 @@ pub fn to_json(contract: &Contract<'_>, ty: &Type, value: &Value) -> Json {
     convert(&Context::of(contract, [value]), ty, value, MAX_DEPTH)
 }
 
+/// Turns a value into JSON for a log: the values of sensitive fields are `…`.
+pub fn to_log(contract: &Contract<'_>, ty: &Type, value: &Value) -> Json {
+    let cx = Context::of(contract, [value]).for_logs();
+    convert(&cx, ty, value, MAX_DEPTH)
+}
+
 /// The settings by which all parts of a value are converted.
 pub(super) struct Context<'a> {
     pub(super) contract: &'a Contract<'a>,
     /// The nodes with more than one reference. Only these need a number.
     again: BTreeSet<u64>,
+    /// Whether the values of sensitive fields are shown.
+    sensitive: bool,
 }
 
 impl<'a> Context<'a> {
@@ -29,7 +37,31 @@ impl<'a> Context<'a> {
         values
             .into_iter()
             .for_each(|value| find_again(value, &mut again));
-        Context { contract, again }
+        Context {
+            contract,
+            again,
+            sensitive: true,
+        }
+    }
+
+    fn for_logs(mut self) -> Self {
+        self.sensitive = false;
+        self
+    }
+
+    /// The settings for a message inside. Numbers of nodes are valid inside that only.
+    pub(super) fn inside(&self, value: &Value) -> Self {
+        Context {
+            sensitive: self.sensitive,
+            ..Context::of(self.contract, [value])
+        }
+    }
+
+    fn field(&self, field: &Field, value: &Value, left: usize) -> Json {
+        match self.sensitive || !field.is_sensitive() {
+            true => convert(self, &field.ty, value, left),
+            false => json!("…"),
+        }
     }
 }
 
@@ -52,11 +84,24 @@ fn find_again(value: &Value, found: &mut BTreeSet<u64>) {
 
 /// The JSON form of a call's parameters: an object by name.
 pub fn arguments_to_json(contract: &Contract<'_>, method: &Method, values: &Struct) -> Json {
-    let cx = Context::of(contract, values.iter().map(|(_, value)| value));
+    arguments(&of_arguments(contract, values), method, values)
+}
+
+/// Turns a call's parameters into JSON for a log, as [`to_log`] does.
+pub fn arguments_to_log(contract: &Contract<'_>, method: &Method, values: &Struct) -> Json {
+    let cx = of_arguments(contract, values).for_logs();
+    arguments(&cx, method, values)
+}
+
+fn of_arguments<'a>(contract: &'a Contract<'a>, values: &Struct) -> Context<'a> {
+    Context::of(contract, values.iter().map(|(_, value)| value))
+}
+
+fn arguments(cx: &Context<'_>, method: &Method, values: &Struct) -> Json {
     let mut object = Map::new();
     for field in &method.params {
         if let Some(value) = values.get(field.id) {
-            let json = convert(&cx, &field.ty, value, MAX_DEPTH);
+            let json = cx.field(field, value, MAX_DEPTH);
             object.insert(field.name.clone(), json);
         }
     }
@@ -102,7 +147,7 @@ pub(super) fn convert(cx: &Context<'_>, ty: &Type, value: &Value, left: usize) -
             json
         }
         (Type::Array(item, dimensions), _) => array::to_json(cx, (item, dimensions), value, left),
-        (Type::Any, Value::Any(value)) => shapeless::any_to_json(cx.contract, value, left - 1),
+        (Type::Any, Value::Any(value)) => shapeless::any_to_json(cx, value, left - 1),
         (_, Value::Dynamic(value)) => shapeless::dynamic_to_json(value, left),
         (_, value) => to_text(value).map_or(Json::Null, |text| json!(text)),
     }
@@ -119,7 +164,7 @@ fn object(
     let table = cx.contract.table(id);
     for field in table.iter().flat_map(|table| &table.fields) {
         if let Some(value) = value.get(field.id) {
-            let json = convert(cx, &field.ty, value, left);
+            let json = cx.field(field, value, left);
             object.insert(field.name.clone(), json);
         }
     }

@@ -16,17 +16,14 @@ const VALUE: &str = "@value";
 const CONTRACT: &str = "@contract";
 
 /// A message of a type that the contract has is shown with its fields, any other one as base64.
-pub(super) fn any_to_json(contract: &Contract<'_>, value: &Any, left: usize) -> Json {
+pub(super) fn any_to_json(cx: &Context<'_>, value: &Any, left: usize) -> Json {
     let mut object = Map::new();
     object.insert(TYPE.to_owned(), json!(value.type_name));
     let encoding = value.encoding().map(|encoding| json!(encoding.name()));
     let encoding = encoding.unwrap_or_else(|| json!(value.encoding));
     object.insert(ENCODING.to_owned(), encoding);
-    let fields = any::unpack(contract, value).map(|(ty, value)| {
-        // Numbers of nodes are valid inside the message only.
-        let cx = Context::of(contract, [&value]);
-        output::convert(&cx, &ty, &value, left)
-    });
+    let fields = any::unpack(cx.contract, value)
+        .map(|(ty, value)| output::convert(&cx.inside(&value), &ty, &value, left));
     match fields {
         Some(Json::Object(fields)) => object.extend(fields),
         _ => {

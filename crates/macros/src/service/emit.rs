@@ -293,12 +293,9 @@ fn row(method: &Method, root: &Path) -> TokenStream {
              id,
              name,
              ty,
-             required,
+             flags,
              ..
-         }| {
-            let required = required.then(|| quote!([required]));
-            quote!(#id #name: #ty #required)
-        },
+         }| quote!(#id #name: #ty #flags),
     );
     let items = |word, stream: &Option<Stream>| {
         let Stream { item, error, .. } = stream.as_ref()?;

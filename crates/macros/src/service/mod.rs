@@ -17,7 +17,7 @@ use syn::{
 
 const OF_SERVICES: &[&str] = &["name", "object", "crate", "permission"];
 const OF_METHODS: &[&str] = &["name", "oneway", "idempotent", "passes", "permission"];
-const OF_PARAMS: &[&str] = &["id", "name", "required", "default"];
+const OF_PARAMS: &[&str] = &["id", "name", "required", "sensitive", "default"];
 
 /// As many as tuples are sent of.
 const MAX_PARAMS: usize = 32;
@@ -70,7 +70,8 @@ struct Param {
     /// The name in the contract.
     name: Ident,
     ty: Type,
-    required: bool,
+    /// `[required, sensitive]`.
+    flags: Option<TokenStream>,
     /// The value if the caller leaves it out.
     default: Option<Expr>,
 }
@@ -233,7 +234,7 @@ impl Method {
                 ident,
                 name,
                 ty,
-                required: own.has("required"),
+                flags: own.list(&["required", "sensitive"]),
                 default: own.default,
             });
         }

@@ -68,9 +68,7 @@ pub struct CapturedCall {
     pub headers: Vec<CapturedHeader>,
     /// The time that it had until its deadline, in microseconds.
     pub deadline: Option<i64>,
-    /// The encoding of the parameters, by the name of [`Encoding`](crate::encoding::Encoding).
-    pub encoding: String,
-    /// The parameters as they came, decompressed.
+    /// The parameters, in the encoding `tagged`: a struct.
     pub parameters: Bytes,
     /// The items of its streams, in the order in which the handler took and gave them.
     pub items: Vec<CapturedItem>,
@@ -99,15 +97,14 @@ message!(CapturedCall {
     7 principal: String,
     8 headers: Vec<CapturedHeader>,
     9 deadline as "deadline_us": Option<i64>,
-    10 encoding: String,
-    11 parameters: Bytes,
-    12 items: Vec<CapturedItem>,
-    13 code: String,
-    14 message: String,
-    15 reply: Bytes,
-    16 thrown: Bytes,
-    17 trace as "trace_id": String,
-    18 missing: String,
+    10 parameters: Bytes,
+    11 items: Vec<CapturedItem>,
+    12 code: String,
+    13 message: String,
+    14 reply: Bytes,
+    15 thrown: Bytes,
+    16 trace as "trace_id": String,
+    17 missing: String,
 });
 
 /// A header of a captured call.

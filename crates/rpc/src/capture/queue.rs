@@ -4,8 +4,10 @@ use super::format::{
     self, CaptureHeader, CaptureIndex, CaptureSummary, END, Kind, MAGIC, chunk, encoded,
 };
 use super::recording::micros;
+use crate::method::Method;
 use crate::reflection::ServiceDescription;
 use dovetail_wire::Bytes;
+use dovetail_wire::description::Masks;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
@@ -28,6 +30,8 @@ pub(crate) struct Queue {
     next: AtomicU64,
     /// The calls that run.
     open: Mutex<HashMap<u64, Weak<Recording>>>,
+    /// The sensitive fields of the methods that have been called, by their addresses.
+    masks: Mutex<HashMap<usize, Option<Arc<Masks>>>>,
     state: Mutex<State>,
     /// There is work for the thread that makes chunks.
     filled: Condvar,
@@ -99,6 +103,7 @@ impl Queue {
             began: Instant::now(),
             next: AtomicU64::new(0),
             open: Mutex::default(),
+            masks: Mutex::default(),
             state: Mutex::new(state),
             filled: Condvar::new(),
         }
@@ -118,6 +123,15 @@ impl Queue {
 
     fn open(&self) -> MutexGuard<'_, HashMap<u64, Weak<Recording>>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the sensitive fields of a method's messages, if it has any.
+    pub(super) fn masks(&self, method: &'static Method) -> Option<Arc<Masks>> {
+        let mut known = self.masks.lock().unwrap_or_else(PoisonError::into_inner);
+        let masks = known.entry(std::ptr::from_ref(method).addr());
+        masks
+            .or_insert_with(|| method.masks().map(Arc::new))
+            .clone()
     }
 
     /// Makes the recording of a call that begins.

@@ -1,10 +1,11 @@
 use super::format::{CapturedCall, CapturedHeader, CapturedItem, encoded};
 use super::queue::Queue;
 use crate::peer::intercept::{CallEnd, CallHead, Direction, Outcome};
-use crate::peer::record::{Record, Tagged};
+use crate::peer::record::{Record, Tagged, tagged};
 use crate::sessions::HEADER;
 use crate::{Context, clock};
-use dovetail_wire::Bytes;
+use dovetail_wire::description::{Masks, Part};
+use dovetail_wire::{Bytes, Encoding, Limits};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -13,6 +14,9 @@ const MOST: usize = 8 << 20;
 
 /// Bytes that a call takes beside its messages.
 const OVERHEAD: usize = 256;
+
+/// The parameters of a call of which there are none yet.
+const NOT_DECODED: &str = "the parameters: they were not decoded";
 
 /// Headers by which a caller shows who it is. Only their names are kept.
 const CREDENTIALS: [&str; 5] = [
@@ -26,6 +30,8 @@ const CREDENTIALS: [&str; 5] = [
 /// A call that is captured, while it runs.
 pub(crate) struct Recording {
     queue: Arc<Queue>,
+    /// The sensitive fields of the method's messages.
+    masks: Option<Arc<Masks>>,
     number: u64,
     began: Instant,
     call: Mutex<Recorded>,
@@ -43,12 +49,6 @@ struct Recorded {
 impl Recording {
     pub(super) fn begin(queue: &Arc<Queue>, number: u64, head: &CallHead<'_>) -> Self {
         let began = clock::now();
-        let (encoding, body) = head.parameters();
-        let (parameters, missing) = match body.decompress() {
-            Ok(bytes) if bytes.len() <= MOST => (Bytes::copy_from_slice(&bytes), String::new()),
-            Ok(bytes) => (Bytes::new(), format!("{} bytes of parameters", bytes.len())),
-            Err(error) => (Bytes::new(), format!("the parameters: {error}")),
-        };
         let context = head.context();
         let headers = head.headers().map(|(name, value)| CapturedHeader {
             name: name.to_owned(),
@@ -76,18 +76,17 @@ impl Recording {
             principal: principal.unwrap_or_default(),
             headers: headers.collect(),
             deadline,
-            encoding: encoding.name().to_owned(),
             trace: trace.map_or_else(String::new, |trace| format!("{:032x}", trace.trace_id())),
-            parameters,
-            missing,
+            missing: NOT_DECODED.to_owned(),
             ..CapturedCall::default()
         };
         let headers = call
             .headers
             .iter()
             .map(|header| header.name.len() + header.value.len());
-        let size = OVERHEAD + call.parameters.len() + headers.sum::<usize>();
+        let size = OVERHEAD + headers.sum::<usize>();
         Recording {
+            masks: queue.masks(head.method()),
             queue: queue.clone(),
             number,
             began,
@@ -103,6 +102,17 @@ impl Recording {
         self.call.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Hides the sensitive values of a message.
+    fn hide(&self, part: Part, message: Tagged) -> Tagged {
+        let Some(masks) = &self.masks else {
+            return message;
+        };
+        let mut hidden = masks.hide(part);
+        let read = Encoding::Tagged.decode(&mut hidden, &message?, Limits::default());
+        read.map_err(|error| format!("its sensitive fields cannot be hidden: {error}"))?;
+        tagged(&hidden)
+    }
+
     /// The capture ends before the call.
     pub(super) fn cut(&self) {
         let mut recorded = self.lock();
@@ -115,8 +125,21 @@ impl Recording {
 }
 
 impl Record for Recording {
+    fn parameters(&self, parameters: Tagged) {
+        let parameters = self.hide(Part::Parameters, parameters);
+        let mut recorded = self.lock();
+        recorded.call.missing.clear();
+        if let Some(parameters) = recorded.keep("the parameters", parameters) {
+            recorded.call.parameters = parameters;
+        }
+    }
+
     fn item(&self, direction: Direction, item: Tagged) {
         let at = micros(self.began.elapsed());
+        let item = match direction {
+            Direction::Sent => self.hide(Part::ServerStream, item),
+            Direction::Received => self.hide(Part::ClientStream, item),
+        };
         let mut recorded = self.lock();
         if let Some(item) = recorded.keep("an item", item) {
             let sent = direction == Direction::Sent;
@@ -125,6 +148,7 @@ impl Record for Recording {
     }
 
     fn reply(&self, reply: Tagged) {
+        let reply = self.hide(Part::Reply, reply);
         let mut recorded = self.lock();
         if let Some(reply) = recorded.keep("the result", reply) {
             recorded.call.reply = reply;
@@ -132,6 +156,7 @@ impl Record for Recording {
     }
 
     fn thrown(&self, exception: Tagged) {
+        let exception = self.hide(Part::ServerStream, exception);
         let mut recorded = self.lock();
         if let Some(thrown) = recorded.keep("the exception of the stream", exception) {
             recorded.call.thrown = thrown;

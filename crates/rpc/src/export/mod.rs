@@ -148,6 +148,7 @@ impl Export {
             let description = method.description().ok_or_else(missing)?;
             self.contract
                 .method(id, &description, method.idempotent, method.permission)?;
+            self.contract.remarks(&method.remarks());
         }
         Ok(id)
     }

@@ -1,11 +1,9 @@
-//! Remarks of a program's types and methods about themselves that are not on the wire:
-//! documentation, default values, how protobuf writes their integers.
+//! Notes of a program's types and methods about themselves that are not on the wire: documentation
+//! and default values.
 
 use crate::method::{Method, MethodTypes, ServiceDescriptor};
 use dovetail_dynamic::{Contract, ParamsSlot, Struct, TypedSlot, Value, to_constant};
-use dovetail_schema::{
-    self as schema, Field, IntFormat, Presence, Schema, ServiceId, Type, TypeId, TypeKind,
-};
+use dovetail_schema::{self as schema, Field, Presence, Schema, ServiceId, Type, TypeId, TypeKind};
 use dovetail_wire::description::{self, Definition, FieldType, Named, Notes};
 use dovetail_wire::{Encoding, Limits};
 use std::collections::HashMap;
@@ -15,7 +13,8 @@ pub(super) fn add(schema: &mut Schema, services: &[(&'static ServiceDescriptor, 
     let mut known = Known::default();
     let methods = services.iter().flat_map(|(service, _)| service.methods);
     for types in methods.filter_map(Method::types) {
-        types.types().for_each(|ty| known.ty(ty));
+        let signature = types.signature("", false);
+        signature.types().for_each(|ty| known.ty(ty));
     }
     // Values are read by the types, before these have any.
     let defaults = defaults(schema, &known);
@@ -32,14 +31,6 @@ pub(super) fn add(schema: &mut Schema, services: &[(&'static ServiceDescriptor, 
                 .for_each(|value| value.doc = docs.next().flatten()),
             TypeKind::Struct(def) => def.fields.iter_mut().for_each(|field| {
                 field.doc = docs.next().flatten();
-                let row = notes.fields.iter().find(|row| row.id == field.id);
-                if let Some(row) = row {
-                    field.protobuf.format = format(row.format);
-                    field.protobuf.key_format = format(row.key_format);
-                    field.protobuf.expanded = row.expanded;
-                    field.protobuf.delimited = row.group;
-                    field.protobuf.oneof = row.oneof.map(str::to_owned);
-                }
                 field.default = default(field, &defaults);
             }),
             TypeKind::Alias(_) => {}
@@ -68,14 +59,6 @@ fn text(lines: &[&str]) -> Option<String> {
         .collect();
     let text = lines.join("\n").trim_matches('\n').to_owned();
     (!text.is_empty()).then_some(text)
-}
-
-fn format(format: dovetail_wire::IntFormat) -> IntFormat {
-    match format {
-        dovetail_wire::IntFormat::Varint => IntFormat::Varint,
-        dovetail_wire::IntFormat::ZigZag => IntFormat::ZigZag,
-        dovetail_wire::IntFormat::Fixed => IntFormat::Fixed,
-    }
 }
 
 /// Constants by the ids of fields.

@@ -12,10 +12,9 @@ use crate::peer::reply::{ReplyBody, Thrown};
 use crate::peer::streams::{ItemOf, Receiver, StreamCall, Streaming};
 use crate::{Code, Context, Exceptions, Status};
 use dovetail_protocol::Execution;
-use dovetail_protocol::dovetail::Body;
 use dovetail_wire::{
-    Blobs, Bytes, Decode, DecodeError, DecodeErrorKind, EncodeError, Encoding, FieldValue, Kind,
-    Limits, ObjectNumbers, Out, ReadParams, Reader, WithObjects,
+    Blobs, Bytes, Decode, DecodeError, DecodeErrorKind, EncodeError, FieldValue, Kind, Limits,
+    ObjectNumbers, Out, ReadParams, Reader, Received, WithObjects,
 };
 use futures_core::Stream;
 use std::future::poll_fn;
@@ -387,11 +386,6 @@ impl Call {
         self.incoming.body.size()
     }
 
-    /// Returns the parameters as they came, and their encoding.
-    pub(crate) fn parameters(&self) -> (Encoding, Body) {
-        (self.incoming.encoding, self.incoming.body.clone())
-    }
-
     /// Returns the deadline of a call of which an interceptor has shortened it.
     pub(crate) fn shortened(&self) -> Option<Instant> {
         let deadline = self.context.call.deadline;
@@ -433,7 +427,11 @@ impl Call {
             self.hold(limits.allocation.saturating_sub(left));
         }
         let error = match read {
-            Ok(read) if read == body.len() => return Ok(initial),
+            Ok(read) if read == body.len() => {
+                let params = Received(&initial, self.method.params);
+                self.record(|recording| recording.parameters(tagged(&params)));
+                return Ok(initial);
+            }
             Ok(read) => DecodeErrorKind::TrailingBytes {
                 left: body.len() - read,
             }

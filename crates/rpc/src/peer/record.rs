@@ -4,6 +4,9 @@ use dovetail_wire::{Bytes, Encode, Encoding, Limits};
 
 /// Keeps the values of one call, as a capture does.
 pub(crate) trait Record: Send + Sync {
+    /// Keeps the parameters, once they have been decoded.
+    fn parameters(&self, parameters: Tagged);
+
     /// Keeps an item of a stream, as the struct with it as field 0.
     fn item(&self, direction: Direction, item: Tagged);
 

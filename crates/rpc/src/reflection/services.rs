@@ -3,6 +3,7 @@
 use crate::method::ServiceDescriptor;
 use crate::peer::call::{Call, HandlerFuture};
 use crate::{Context, Service, Status, descriptor};
+use dovetail_wire::description::TypeRemarks;
 use dovetail_wire::{Bytes, message};
 
 /// A service of a server, with its methods and those that it inherits.
@@ -37,6 +38,9 @@ pub struct MethodDescription {
     pub idempotent: bool,
     /// The permission that it takes; empty where its contract names none.
     pub permission: String,
+    /// The properties of its parameters, and of the structs that it reaches, that descriptions
+    /// leave out.
+    pub remarks: Vec<TypeRemarks>,
 }
 
 message!(MethodDescription {
@@ -44,6 +48,7 @@ message!(MethodDescription {
     2 description: Bytes,
     3 idempotent: bool,
     4 permission: String,
+    5 remarks: Vec<TypeRemarks>,
 });
 
 descriptor!(pub(super) static REFLECTION = "Reflection" in "dovetail.reflection.v1" {
@@ -78,6 +83,7 @@ pub(crate) fn describe(service: &'static ServiceDescriptor) -> ServiceDescriptio
             .unwrap_or_default(),
         idempotent: method.idempotent,
         permission: method.permission.unwrap_or_default().to_owned(),
+        remarks: method.remarks(),
     });
     ServiceDescription {
         name: service.name.to_owned(),

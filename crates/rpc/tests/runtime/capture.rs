@@ -8,8 +8,8 @@ use dovetail::encoding::Encoding;
 use dovetail::intercept::Direction;
 use dovetail::method::Method;
 use dovetail::server::Model;
-use dovetail::stream::{Answer, Receiver, Sender};
-use dovetail::{Channel, Code, Message, Running, Server, Status};
+use dovetail::stream::{Answer, Items, Receiver, Sender};
+use dovetail::{Channel, Code, Message, Running, Server, Status, message};
 use dovetail_wire::tagged;
 use std::io::Cursor;
 use std::time::Duration;
@@ -193,10 +193,7 @@ fn check(call: &CapturedCall, what: &str) {
     let has_headers = WIRES.iter().any(|wire| called_over(wire) == call.wire);
     assert_eq!(header("colour").is_some(), has_headers, "{what}");
     if call.method == "place" {
-        let encoding = Encoding::BUILT_IN.into_iter();
-        let mut encoding = encoding.filter(|encoding| encoding.name() == call.encoding);
-        let encoding = encoding.next().expect("a known encoding");
-        let text: Text = encoding.from_bytes(&call.parameters).unwrap();
+        let text: Text = Encoding::Tagged.from_bytes(&call.parameters).unwrap();
         let codes = [
             ("lamp", "OK"),
             ("sold", "EXCEPTION"),
@@ -220,6 +217,124 @@ fn check(call: &CapturedCall, what: &str) {
         "{what}"
     );
     assert!(call.items.is_sorted_by_key(|item| item.at), "{what}");
+}
+
+/// A message with a field that nobody may read, and one with a form of its own in protobuf.
+#[derive(Clone, Default, PartialEq, Message)]
+#[dovetail(debug)]
+struct Login {
+    user: String,
+    #[dovetail(sensitive)]
+    password: String,
+    #[dovetail(zigzag)]
+    zone: i32,
+}
+
+#[dovetail::service]
+trait Accounts {
+    async fn check(
+        &self,
+        login: Login,
+        #[dovetail(sensitive)] pin: Option<i32>,
+    ) -> Result<Login, Status>;
+    async fn all(&self, login: Login) -> Result<Items<'_, Login>, Status>;
+}
+
+struct Answers;
+
+impl Accounts for Answers {
+    async fn check(&self, login: Login, pin: Option<i32>) -> Result<Login, Status> {
+        assert_eq!(pin, Some(1234));
+        Ok(login)
+    }
+
+    async fn all(&self, login: Login) -> Result<Items<'_, Login>, Status> {
+        Ok(Items::with(move |mut out| async move {
+            out.send(login).await;
+            Ok(())
+        }))
+    }
+}
+
+/// The struct of the parameters, and with one of them that of results and items.
+#[derive(Debug, Default, PartialEq, Message)]
+struct Checked {
+    login: Login,
+    pin: Option<i32>,
+}
+
+#[derive(Debug, Default, PartialEq)]
+struct Answered {
+    login: Login,
+}
+
+message!(Answered {
+    0 login: Login,
+});
+
+#[tokio::test]
+async fn sensitive_fields_are_hidden() {
+    let login = Login {
+        user: "ann".to_owned(),
+        password: "secret".to_owned(),
+        zone: -5,
+    };
+    let shown = r#"Login { user: "ann", password: …, zone: -5 }"#;
+    assert_eq!(format!("{login:?}"), shown);
+    let hidden = Login {
+        password: "…".to_owned(),
+        ..login.clone()
+    };
+    let model = Model::EventLoops(Some(1));
+    let admin = Admin::new();
+    let server = Server::new().service(AccountsServer::new(Answers));
+    let running = start(model, server.administered(&admin));
+    let admin = start(model, Server::new().admin(&admin));
+    let filter = CaptureFilter {
+        seconds: Some(2),
+        ..CaptureFilter::default()
+    };
+    let taking = Taking::begin(&admin, "dovetail", &filter).await.unwrap();
+    let (mut checks, mut streams_of) = (0, 0);
+    for wire in WIRES
+        .iter()
+        .chain(&["binary", "compact+header", "json", "msgpack-rpc"])
+    {
+        let accounts = AccountsClient::from(channel(&running, wire));
+        let checked = accounts.check(&login, Some(1234)).await;
+        assert_eq!(checked.as_ref(), Ok(&login), "{wire}");
+        checks += 1;
+        if streams(wire) {
+            let mut items = accounts.all(&login).await.unwrap();
+            assert_eq!(items.next().await.unwrap().as_ref(), Ok(&login), "{wire}");
+            assert!(items.next().await.is_none());
+            streams_of += 1;
+        }
+    }
+    let file = taking.0.await.unwrap();
+    let calls: Vec<CapturedCall> = Reader::new(Cursor::new(file))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    let of = |name: &str| calls.iter().filter(|call| call.method == name).count();
+    assert_eq!((of("check"), of("all")), (checks, streams_of));
+    for call in &calls {
+        let wire = &call.wire;
+        assert_eq!(call.missing, "", "{wire}");
+        let checked: Checked = Encoding::Tagged.from_bytes(&call.parameters).unwrap();
+        let expected = Checked {
+            login: hidden.clone(),
+            pin: None,
+        };
+        assert_eq!(checked, expected, "{wire}");
+        let answers = call.items.iter().map(|item| &item.item);
+        for answer in answers.chain([&call.reply].into_iter().filter(|_| call.method == "check")) {
+            let answered: Answered = Encoding::Tagged.from_bytes(answer).unwrap();
+            assert_eq!(answered.login, hidden, "{wire}");
+        }
+    }
+    stop(running).await;
+    stop(admin).await;
 }
 
 /// The ends of the calls that a filter keeps, of three of `place` and one of `open`.
@@ -487,13 +602,7 @@ async fn nothing_is_lost_in_a_minute() {
             streams += 1;
             continue;
         }
-        let encoding = Encoding::BUILT_IN.into_iter();
-        let mut encoding = encoding.filter(|encoding| encoding.name() == call.encoding);
-        let text: Text = encoding
-            .next()
-            .unwrap()
-            .from_bytes(&call.parameters)
-            .unwrap();
+        let text: Text = Encoding::Tagged.from_bytes(&call.parameters).unwrap();
         let (caller, number) = text.item.split_once(' ').unwrap();
         let caller: usize = caller.parse().unwrap();
         assert_eq!(number.parse(), Ok(next[caller]), "the calls of {caller}");

@@ -6,15 +6,19 @@
 
 mod compare;
 mod logical;
+mod masks;
 mod named;
 mod notes;
 mod parse;
+mod remarks;
 
 pub use compare::{Incompatible, compare};
 pub use logical::Logical;
+pub use masks::{Masks, Part};
 pub use named::Named;
 pub use notes::{Notes, fresh, fresh_params};
 pub use parse::{Parsed, parse};
+pub use remarks::{FieldRemarks, TypeRemarks, remarks};
 
 use crate::tagged::code;
 use crate::{Field, Kind, Row, varint};
@@ -139,6 +143,17 @@ pub struct StreamTypes<'a, N> {
 }
 
 impl<N> Signature<'_, N> {
+    /// Returns all types that it names directly.
+    pub fn types(&self) -> impl Iterator<Item = &Type<N>> {
+        let streams = [&self.client_stream, &self.server_stream];
+        let streams = || streams.into_iter().flatten();
+        let thrown = streams().flat_map(|stream| &stream.exceptions);
+        let fields = self.params.iter().chain(&self.exceptions).chain(thrown);
+        let items = streams().map(|stream| &stream.item);
+        let fields = fields.map(|field| &field.ty);
+        fields.chain(&self.result).chain(items)
+    }
+
     fn flags(&self) -> u8 {
         let flag = |flag, set| if set { flag } else { 0 };
         flag(ONE_WAY, self.oneway)

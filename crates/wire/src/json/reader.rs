@@ -388,15 +388,15 @@ impl<'de> Reader<'de> {
 
 /// The field with this name, looked for first where the one before leads to.
 fn find(fields: &[Field<'_>], from: usize, name: &str) -> Option<usize> {
-    let is_next = fields.get(from).is_some_and(|field| field.name == name);
-    if is_next {
+    let is_called = |field: &Field<'_>| field.json.unwrap_or(field.name) == name;
+    if fields.get(from).is_some_and(is_called) {
         return Some(from);
     }
-    let mut all = fields.iter();
-    let exact = all.position(|field| field.name == name);
+    let exact = fields.iter().position(is_called);
     exact.or_else(|| {
         let fits = |field: &Field<'_>| {
-            camel_case(field.name).eq(name.chars())
+            field.name == name
+                || camel_case(field.name).eq(name.chars())
                 || field.id == 0 && name == RESULT
                 || spelling::snake(field.name).eq(name.chars())
         };

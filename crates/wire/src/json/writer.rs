@@ -155,6 +155,8 @@ impl<'a> Writer<'a> {
             quote(name, self.out);
         } else if self.reply && field.id == 0 && self.outer.len() == 1 {
             quote(RESULT, self.out);
+        } else if let Some(name) = field.json {
+            quote(name, self.out);
         } else if field.name.contains('_') {
             let name: String = camel_case(field.name).collect();
             quote(&name, self.out);

@@ -144,6 +144,26 @@ pub mod meaning {
         ..unknown_fields
     });
 
+    /// Names in JSON.
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub struct Names {
+        pub foo_bar: Option<i32>,
+        pub plain: Option<i32>,
+        pub odd: Option<String>,
+        pub inner: Option<Box<Names>>,
+        pub foo_baz: Option<i32>,
+        pub unknown_fields: UnknownFields,
+    }
+
+    message!(Names {
+        1 foo_bar: Option<i32>,
+        2 plain: Option<i32> [json("other")],
+        3 odd: Option<String> [json("odd-name@")],
+        4 inner: Option<Box<Names>> [json("foo_bar2")],
+        5 foo_baz as "foo_Baz_": Option<i32>,
+        ..unknown_fields
+    });
+
     #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
     pub struct Level(pub i32);
 

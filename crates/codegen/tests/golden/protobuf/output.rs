@@ -92,7 +92,7 @@ pub mod shop {
     pub mod v1 {
         use ::dovetail::generated::{
             Any, Bytes, Call, Case, Dynamic, HandlerFuture, Items, Receiver, ServiceDescriptor,
-            UnknownFields, descriptor, enumeration, if_async, message, oneof,
+            UnknownFields, descriptor, enumeration, if_async, masked_debug, message, oneof,
         };
         use ::dovetail::{Context, Service, Status};
         use ::std::collections::BTreeMap;
@@ -123,11 +123,16 @@ pub mod shop {
         }
 
         /// The oneof `payment` of [`Order`].
-        #[derive(Clone, Debug, PartialEq)]
+        #[derive(Clone, PartialEq)]
         pub enum OrderPayment {
             Card(String),
             Cash(super::parts::Cash),
         }
+
+        masked_debug!(enum OrderPayment {
+            Card [sensitive],
+            Cash,
+        });
 
         oneof!(OrderPayment as "payment" {
             14 Card: String,
@@ -148,7 +153,7 @@ pub mod shop {
             11 structure: Option<super::super::google::protobuf::Struct>,
             12 raw: Option<Bytes>,
             13 limit: Option<f64>,
-            14 payment as "card": Case<OrderPayment, 14>,
+            14 payment as "card": Case<OrderPayment, 14> [sensitive],
             15 payment as "cash": Case<OrderPayment, 15>,
             16 parent: Option<Box<Order>>,
             17 old: Option<String>,

@@ -2,10 +2,11 @@
 
 use super::super::descriptor::{Field, Kind, Label, Message};
 use super::super::features::{Features, FieldPresence};
+use super::super::link::json_name;
 use super::super::literal;
 use super::super::symbols::join;
 use super::super::syntax::below;
-use super::{Lowering, Scope, deprecated, well_known};
+use super::{Lowering, Scope, deprecated, is_set, well_known};
 use dovetail_schema::{
     self as schema, Annotations, IntFormat, Presence, Protobuf, Sharing, Type, TypeDef, TypeKind,
     Value,
@@ -40,8 +41,12 @@ impl Lowering<'_> {
                 && field.kind.is_some_and(Kind::is_message)
                 && !matches!(ty, Type::Map(..)),
             oneof: None,
+            json_name: field
+                .json_name
+                .clone()
+                .filter(|name| *name != json_name(&field.name)),
         };
-        schema::Field {
+        let mut lowered = schema::Field {
             id: field.number,
             name: field.name.clone(),
             presence,
@@ -52,7 +57,11 @@ impl Lowering<'_> {
             doc: None,
             annotations: Annotations::default(),
             deprecated: deprecated(&field.options),
+        };
+        if is_set(&field.options, "debug_redact") {
+            lowered.set_sensitive();
         }
+        lowered
     }
 
     /// Adds the extensions of a file or message, and of the messages in it, to the messages that

@@ -267,8 +267,11 @@ impl<'a> Lowering<'a> {
 }
 
 fn deprecated(options: &Options) -> Option<String> {
-    let set = options.get("deprecated").and_then(OptionValue::int) == Some(1);
-    set.then(String::new)
+    is_set(options, "deprecated").then(String::new)
+}
+
+fn is_set(options: &Options, name: &str) -> bool {
+    options.get(name).and_then(OptionValue::int) == Some(1)
 }
 
 /// The documentation of everything that has some, by path.

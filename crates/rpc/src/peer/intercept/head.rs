@@ -8,8 +8,7 @@ use crate::peer::stop::Stop;
 use crate::tls::TlsPeer;
 use crate::trace::Traced;
 use crate::{Context, Status, Wire};
-use dovetail_protocol::dovetail::Body;
-use dovetail_wire::{Bytes, Encoding};
+use dovetail_wire::Bytes;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
@@ -143,11 +142,6 @@ impl<'a> CallHead<'a> {
     /// Has the messages of the call kept.
     pub(crate) fn record(&mut self, recording: Arc<dyn Record>) {
         self.change(|info| info.recording = Some(recording));
-    }
-
-    /// Returns the parameters as they came, and their encoding.
-    pub(crate) fn parameters(&self) -> (Encoding, Body) {
-        self.call.parameters()
     }
 
     /// Makes the call a span of a trace.
