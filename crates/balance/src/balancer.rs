@@ -175,7 +175,7 @@ impl<T> Balancer<T> {
             self.look_after(now);
         }
         let snapshot = self.snapshot.load();
-        let turn = self.turns.own();
+        let turn = self.turns.own().value();
         // Only policies that hash ask for all calls in flight, which all threads count together.
         let is_counted = snapshot.settings.policy.is_hashed();
         let in_flight = is_counted.then(|| self.common.in_flight.load(Relaxed));

@@ -50,7 +50,7 @@ pub use load::Outcome;
 pub use outliers::{FailurePercentage, Outliers, SuccessRate};
 pub use policy::{HashRing, LeastRequest, Policy, UnknownPolicy};
 pub use reports::{LoadReport, ReportedWeights};
-pub use shards::Shards;
+pub use shards::{Own, Shards};
 pub use subset::Subset;
 
 /// Hashes a key for [`Policy::RingHash`] and [`Policy::Maglev`], with XXH64, as gRPC and Envoy do.

@@ -17,7 +17,7 @@ use crate::capture::{CaptureFilter, Recorder};
 use crate::observer::Observer;
 use crate::peer::intercept::ServerInterceptor;
 use crate::peer::streams::Items;
-use crate::statistics::{self, Statistics};
+use crate::statistics::Statistics;
 use crate::throttle::Refusals;
 use crate::web::Page;
 use calls::{Calls, Watch};
@@ -198,9 +198,8 @@ impl Admin {
     /// Returns the paths that serve browsers and programs without a contract.
     pub(crate) fn pages(&self) -> Vec<(&'static str, Page)> {
         let page = |kind, text: &'static str| -> Page {
-            Box::new(move || secured(Response::new(200, kind, text)))
+            Box::new(move |_| secured(Response::new(200, kind, text)))
         };
-        let metrics = self.0.statistics.clone();
         let ready = self.clone();
         vec![
             (
@@ -224,16 +223,11 @@ impl Admin {
                     include_str!("console/console.css"),
                 ),
             ),
-            (
-                "/metrics",
-                Box::new(move || {
-                    Response::new(200, statistics::CONTENT_TYPE, metrics.prometheus())
-                }),
-            ),
+            ("/metrics", self.0.statistics.page()),
             ("/health", page("text/plain; charset=utf-8", "ok\n")),
             (
                 "/ready",
-                Box::new(move || match ready.is_ready() {
+                Box::new(move |_| match ready.is_ready() {
                     true => Response::new(200, "text/plain; charset=utf-8", "ready\n"),
                     false => Response::new(503, "text/plain; charset=utf-8", "not ready\n"),
                 }),

@@ -51,7 +51,7 @@ use crate::peer::intercept::ServerInterceptor;
 use crate::peer::proxies::Proxies;
 use crate::reflection::Reflection;
 use crate::sessions::Sessions;
-use crate::statistics::{self, Statistics};
+use crate::statistics::Statistics;
 use crate::throttle::Throttle;
 use crate::tls::ServerTls;
 use crate::trace::Tracing;
@@ -61,7 +61,6 @@ use crate::{Address, Service, Status};
 use admission::{ConnectionGuard, ListenerKind};
 use dovetail_protocol::connect;
 use dovetail_protocol::dovetail::Compression;
-use dovetail_protocol::http::Response;
 use dovetail_protocol::thrift::CustomProtocol;
 use dovetail_wire::Bytes;
 use dovetail_wire::msgpack::Structs;
@@ -413,9 +412,11 @@ impl Server {
     /// Answers `GET /openapi.json` with this document, for tools that want to know what can be
     /// called over HTTP: `dovetail export --to openapi` writes one of an IDL,
     /// `dovetail::export::openapi` one of a contract in Rust. Default: there is none.
-    pub fn openapi(self, document: impl Into<Bytes>) -> Self {
+    pub fn openapi(mut self, document: impl Into<Bytes>) -> Self {
         let document = document.into();
-        self.page("/openapi.json", move || connect::document(&document))
+        let page: Page = Box::new(move |_| connect::document(&document));
+        self.pages.push(("/openapi.json", page));
+        self
     }
 
     /// Counts calls: an [interceptor](Self::intercept) around all of them. It comes first, so that
@@ -449,14 +450,12 @@ impl Server {
         self.intercept(reports.clone())
     }
 
-    /// Answers `GET /metrics` with these statistics in the text format of Prometheus, to everybody
-    /// who can connect: a server of their own on another port keeps them apart. Default: not at
-    /// all.
-    pub fn metrics(self, statistics: &Statistics) -> Self {
-        let statistics = statistics.clone();
-        self.page("/metrics", move || {
-            Response::new(200, statistics::CONTENT_TYPE, statistics.prometheus())
-        })
+    /// Answers `GET /metrics` with these statistics in the text format of Prometheus, or that of
+    /// OpenMetrics for those who accept it, to everybody who can connect: a server of their own on
+    /// another port keeps them apart. Default: not at all.
+    pub fn metrics(mut self, statistics: &Statistics) -> Self {
+        self.pages.push(("/metrics", statistics.page()));
+        self
     }
 
     /// Has an administrator see and control this server: its calls, its connections, its
@@ -479,15 +478,6 @@ impl Server {
         // The command finds the contract so.
         self.router.reflects = true;
         self.service(admin.clone())
-    }
-
-    fn page(
-        mut self,
-        path: &'static str,
-        page: impl Fn() -> Response + Send + Sync + 'static,
-    ) -> Self {
-        self.pages.push((path, Box::new(page)));
-        self
     }
 
     /// Registers the server where clients look for it, from its start to its end.

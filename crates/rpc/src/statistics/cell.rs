@@ -1,44 +1,57 @@
 //! The counts of a method over one wire, in one shard.
 
+use super::exemplars::Taken;
 use super::histogram::Times;
 use super::snapshot::MethodStatistics;
 use super::{OUTCOMES, place};
 use crate::peer::intercept::CallEnd;
+use crate::trace::TraceContext;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+/// A number that only grows.
+#[derive(Default)]
+pub(super) struct Count(AtomicU64);
+
+impl Count {
+    /// Adds to it. Where this thread is alone with the number, no instruction needs to lock its
+    /// line of the cache.
+    #[inline]
+    pub(super) fn add(&self, more: u64, alone: bool) {
+        match alone {
+            true => self.0.store(self.get().wrapping_add(more), Relaxed),
+            false => drop(self.0.fetch_add(more, Relaxed)),
+        }
+    }
+
+    pub(super) fn get(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+}
 
 /// Calls may begin in one shard and end in another: sums over all shards are right.
+#[derive(Default)]
 pub(super) struct Cell {
-    began: AtomicU64,
-    ended: [AtomicU64; OUTCOMES],
-    received_bytes: AtomicU64,
-    sent_bytes: AtomicU64,
-    received_items: AtomicU64,
-    sent_items: AtomicU64,
+    began: Count,
+    ended: [Count; OUTCOMES],
+    received_bytes: Count,
+    sent_bytes: Count,
+    received_items: Count,
+    sent_items: Count,
     times: Times,
+    exemplars: Taken,
 }
 
 impl Cell {
-    pub(super) fn new() -> Self {
-        Cell {
-            began: AtomicU64::new(0),
-            ended: [const { AtomicU64::new(0) }; OUTCOMES],
-            received_bytes: AtomicU64::new(0),
-            sent_bytes: AtomicU64::new(0),
-            received_items: AtomicU64::new(0),
-            sent_items: AtomicU64::new(0),
-            times: Times::new(),
-        }
+    pub(super) fn began(&self, alone: bool) {
+        self.began.add(1, alone);
     }
 
-    pub(super) fn began(&self) {
-        self.began.fetch_add(1, Relaxed);
-    }
-
-    pub(super) fn ended(&self, end: &CallEnd<'_>) {
+    pub(super) fn ended(&self, end: &CallEnd<'_>, alone: bool) {
         if let Some(count) = self.ended.get(place(end.outcome())) {
-            count.fetch_add(1, Relaxed);
+            count.add(1, alone);
         }
-        self.times.add(end.elapsed());
+        self.times.add(end.elapsed(), alone);
         for (sum, more) in [
             (&self.received_bytes, end.received_bytes() as u64),
             (&self.sent_bytes, end.sent_bytes() as u64),
@@ -46,8 +59,15 @@ impl Cell {
             (&self.sent_items, end.items_sent()),
         ] {
             if more > 0 {
-                sum.fetch_add(more, Relaxed);
+                sum.add(more, alone);
             }
+        }
+    }
+
+    /// Takes a call whose trace is recorded as an example of its time.
+    pub(super) fn traced(&self, trace: TraceContext, time: Duration) {
+        if trace.is_sampled() {
+            self.exemplars.add(trace, time);
         }
     }
 
@@ -55,16 +75,17 @@ impl Cell {
     pub(super) fn add_to(&self, sums: &mut MethodStatistics) {
         let mut ended = 0;
         for (sum, count) in sums.outcomes.iter_mut().zip(&self.ended) {
-            let count = count.load(Relaxed);
+            let count = count.get();
             *sum += count;
             ended += count;
         }
-        sums.began += self.began.load(Relaxed);
+        sums.began += self.began.get();
         sums.ended += ended;
-        sums.received_bytes += self.received_bytes.load(Relaxed);
-        sums.sent_bytes += self.sent_bytes.load(Relaxed);
-        sums.received_items += self.received_items.load(Relaxed);
-        sums.sent_items += self.sent_items.load(Relaxed);
+        sums.received_bytes += self.received_bytes.get();
+        sums.sent_bytes += self.sent_bytes.get();
+        sums.received_items += self.received_items.get();
+        sums.sent_items += self.sent_items.get();
         self.times.add_to(&mut sums.times);
+        self.exemplars.add_to(&mut sums.exemplars);
     }
 }

@@ -16,6 +16,10 @@ const WIRES: usize = 16;
 /// Cells of a method: one for each wire, and one for all wires that have no place.
 const CELLS: usize = WIRES + 1;
 
+/// The least number of shards. Event loops have one each to themselves, also where other threads
+/// count, too.
+const SHARDS: usize = 16;
+
 pub(super) struct MethodCells {
     /// The names of methods, by their number.
     methods: Vec<(String, &'static str)>,
@@ -42,17 +46,19 @@ impl MethodCells {
             methods,
             numbers,
             wires: [const { OnceLock::new() }; WIRES],
-            shards: Shards::new(threads, shard),
+            shards: Shards::new(SHARDS.max(4 * threads), shard),
         }
     }
 
-    /// Returns the cell of a call, in the shard of this thread.
-    pub(super) fn cell(&self, call: &Context) -> Option<&Cell> {
+    /// Returns the cell of a call, in the shard of this thread, and whether the thread is alone
+    /// with it.
+    pub(super) fn cell(&self, call: &Context) -> Option<(&Cell, bool)> {
         let (service, method) = call.called()?;
         let number = *self.numbers.get(service, method)?;
         let wire = self.wire(call.wire());
-        let cell = self.shards.own().get(number * CELLS + wire)?;
-        Some(cell.get_or_init(|| Box::new(Cell::new())))
+        let own = self.shards.own();
+        let cell = own.value().get(number * CELLS + wire)?;
+        Some((cell.get_or_init(Box::default), own.is_alone()))
     }
 
     /// Returns the number of a wire; `WIRES` for one that has no place.

@@ -1,6 +1,6 @@
 //! Times in buckets that grow with them, so that each is known to an eighth.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use super::cell::Count;
 use std::time::Duration;
 
 /// Buckets to each doubling.
@@ -11,6 +11,19 @@ const PART_BITS: u32 = PARTS.trailing_zeros();
 const LEAST: u32 = 10;
 /// and those from 2^37 ns, 137 s, in the last.
 const MAX: u32 = 37;
+
+/// The first doubling of an export: times below 2^14 ns, 16 µs, are in its first bucket.
+const FIRST: u32 = 14;
+
+/// The buckets of an export, with the last one, which has no end.
+pub(super) const DOUBLINGS: usize = (MAX - FIRST) as usize + 2;
+
+/// Returns the bucket of an export that a time is in.
+pub(super) fn doubling(time: Duration) -> usize {
+    let nanoseconds = time.as_nanos().max(1);
+    let doubling = nanoseconds.ilog2() + 1;
+    (doubling.clamp(FIRST, MAX + 1) - FIRST) as usize
+}
 
 const BUCKETS: usize = (MAX - LEAST) as usize * PARTS + 2;
 
@@ -38,30 +51,32 @@ fn end(bucket: usize) -> Option<u64> {
 
 /// Times that are counted while others read them.
 pub(super) struct Times {
-    counts: [AtomicU64; BUCKETS],
-    sum: AtomicU64,
+    counts: [Count; BUCKETS],
+    sum: Count,
+}
+
+impl Default for Times {
+    fn default() -> Self {
+        Times {
+            counts: std::array::from_fn(|_| Count::default()),
+            sum: Count::default(),
+        }
+    }
 }
 
 impl Times {
-    pub(super) fn new() -> Self {
-        Times {
-            counts: [const { AtomicU64::new(0) }; BUCKETS],
-            sum: AtomicU64::new(0),
-        }
-    }
-
-    pub(super) fn add(&self, time: Duration) {
+    pub(super) fn add(&self, time: Duration, alone: bool) {
         let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         if let Some(count) = self.counts.get(bucket(nanoseconds)) {
-            count.fetch_add(1, Relaxed);
+            count.add(1, alone);
         }
-        self.sum.fetch_add(nanoseconds, Relaxed);
+        self.sum.add(nanoseconds, alone);
     }
 
     pub(super) fn add_to(&self, histogram: &mut Histogram) {
         let sums = histogram.counts.iter_mut().zip(&self.counts);
-        sums.for_each(|(sum, count)| *sum += count.load(Relaxed));
-        let sum = Duration::from_nanos(self.sum.load(Relaxed));
+        sums.for_each(|(sum, count)| *sum += count.get());
+        let sum = Duration::from_nanos(self.sum.get());
         histogram.sum = histogram.sum.saturating_add(sum);
     }
 }
@@ -128,7 +143,6 @@ impl Histogram {
 
     /// Returns how many times are below each doubling, from 16 µs to 137 s.
     pub(super) fn doublings(&self) -> impl Iterator<Item = (Duration, u64)> {
-        const FIRST: u32 = 14;
         (FIRST..=MAX).map(|doubling| {
             let below = (doubling - LEAST) as usize * PARTS + 1;
             let count = self.counts.iter().take(below).sum();
@@ -157,9 +171,9 @@ mod tests {
 
     #[test]
     fn quantiles_are_an_eighth_too_long_at_most() {
-        let times = Times::new();
+        let times = Times::default();
         for microseconds in 1..=10_000 {
-            times.add(Duration::from_micros(microseconds));
+            times.add(Duration::from_micros(microseconds), false);
         }
         let mut histogram = Histogram::default();
         times.add_to(&mut histogram);
@@ -179,11 +193,11 @@ mod tests {
 
     #[test]
     fn doublings_are_exact() {
-        let times = Times::new();
+        let times = Times::default();
         let below = [16_383, 16_384, 1_048_575, 1_048_576];
         below
             .iter()
-            .for_each(|time| times.add(Duration::from_nanos(*time)));
+            .for_each(|time| times.add(Duration::from_nanos(*time), true));
         let mut histogram = Histogram::default();
         times.add_to(&mut histogram);
         let doublings: Vec<_> = histogram.doublings().collect();

@@ -9,6 +9,7 @@
 
 mod cell;
 mod cells;
+mod exemplars;
 mod histogram;
 mod prometheus;
 mod snapshot;
@@ -16,14 +17,15 @@ mod snapshot;
 pub use histogram::Histogram;
 pub use snapshot::{MethodStatistics, Snapshot};
 
-pub(crate) use prometheus::CONTENT_TYPE;
-
 use crate::method::ServiceDescriptor;
 use crate::observer::Observer;
 use crate::peer::intercept::{CallEnd, CallHead, Decision, Outcome, ServerInterceptor};
+use crate::web::Page;
 use crate::{Context, Status, names};
 use cell::Cell;
 use cells::MethodCells;
+use dovetail_protocol::http::Response;
+use prometheus::Format;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -96,10 +98,27 @@ impl Statistics {
 
     /// Returns the statistics in the text format of Prometheus, 0.0.4.
     pub fn prometheus(&self) -> String {
-        prometheus::write(&self.snapshot())
+        prometheus::write(&self.snapshot(), Format::Prometheus)
     }
 
-    fn cell(&self, call: &Context) -> Option<&Cell> {
+    /// Returns the statistics in the text format of OpenMetrics, 1.0.0, which has the latest
+    /// [recorded](crate::trace::Tracing) call of each bucket as its exemplar.
+    pub fn open_metrics(&self) -> String {
+        prometheus::write(&self.snapshot(), Format::OpenMetrics)
+    }
+
+    /// Returns the page `/metrics`, in a format that its reader accepts.
+    pub(crate) fn page(&self) -> Page {
+        let statistics = self.clone();
+        Box::new(move |request| {
+            let accepted = request.headers.get("accept").unwrap_or_default();
+            let format = Format::accepted(&String::from_utf8_lossy(accepted));
+            let text = prometheus::write(&statistics.snapshot(), format);
+            Response::new(200, format.content_type(), text)
+        })
+    }
+
+    fn cell(&self, call: &Context) -> Option<(&Cell, bool)> {
         self.0.methods.get()?.cell(call)
     }
 }
@@ -121,15 +140,18 @@ impl ServerInterceptor for Statistics {
     }
 
     fn before(&self, call: &mut CallHead<'_>) -> Result<Decision, Status> {
-        if let Some(cell) = self.cell(call.context()) {
-            cell.began();
+        if let Some((cell, alone)) = self.cell(call.context()) {
+            cell.began(alone);
         }
         Ok(Decision::Proceed)
     }
 
     fn after(&self, call: &Context, end: &CallEnd<'_>) {
-        if let Some(cell) = self.cell(call) {
-            cell.ended(end);
+        if let Some((cell, alone)) = self.cell(call) {
+            cell.ended(end, alone);
+            if let Some(traced) = &call.call.trace {
+                cell.traced(traced.context, end.elapsed());
+            }
         }
     }
 }

@@ -1,11 +1,42 @@
-//! The text format of Prometheus, version 0.0.4 (prometheus.io, "Exposition formats").
+//! The text formats of Prometheus, version 0.0.4 (prometheus.io, "Exposition formats"), and of
+//! OpenMetrics, 1.0.0.
 
+use super::exemplars::Exemplar;
 use super::snapshot::{MethodStatistics, Snapshot};
 use crate::names::{BackendStatus, ChannelStatus, Health, State};
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
+use std::time::UNIX_EPOCH;
 
-pub(crate) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+/// A text format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    Prometheus,
+    OpenMetrics,
+}
+
+impl Format {
+    /// Returns OpenMetrics where the header `accept` names it. Prometheus prefers it.
+    pub(super) fn accepted(accept: &str) -> Self {
+        match accept.contains("application/openmetrics-text") {
+            true => Format::OpenMetrics,
+            false => Format::Prometheus,
+        }
+    }
+
+    pub(super) fn content_type(self) -> &'static str {
+        match self {
+            Format::Prometheus => "text/plain; version=0.0.4; charset=utf-8",
+            Format::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+        }
+    }
+}
+
+/// The text of an export.
+struct Export {
+    text: String,
+    format: Format,
+}
 
 /// A number of a method.
 type Number = (
@@ -48,33 +79,78 @@ const NUMBERS: &[Number] = &[
     ),
 ];
 
-pub(super) fn write(snapshot: &Snapshot) -> String {
-    let mut text = String::new();
+pub(super) fn write(snapshot: &Snapshot, format: Format) -> String {
+    let mut export = Export {
+        text: String::new(),
+        format,
+    };
+    let out = &mut export;
     let Snapshot {
         methods,
         counters,
         connections,
         channels,
     } = snapshot;
-    calls(&mut text, methods);
+    calls(out, methods);
     for (name, kind, help, number) in NUMBERS {
-        head(&mut text, name, kind, help);
+        out.head(name, kind, help);
         for method in methods {
-            line(&mut text, name, &labels(method), number(method));
+            out.line(name, &labels(method), number(method));
         }
     }
-    times(&mut text, methods);
+    times(out, methods);
     let name = "dovetail_server_connections";
-    head(&mut text, name, "gauge", "Connections that are open.");
-    line(&mut text, name, "", *connections as u64);
+    out.head(name, "gauge", "Connections that are open.");
+    out.line(name, "", *connections as u64);
     for (counter, number) in counters.each() {
         let name = format!("dovetail_server_{counter}_total");
         let help = format!("The counter `{counter}` of the server.");
-        head(&mut text, &name, "counter", &help);
-        line(&mut text, &name, "", number);
+        out.head(&name, "counter", &help);
+        out.line(&name, "", number);
     }
-    client(&mut text, channels);
-    text
+    client(out, channels);
+    if format == Format::OpenMetrics {
+        export.text.push_str("# EOF\n");
+    }
+    export.text
+}
+
+impl Export {
+    fn head(&mut self, name: &str, kind: &str, help: &str) {
+        let name = match self.format {
+            Format::Prometheus => name,
+            Format::OpenMetrics => name.strip_suffix("_total").unwrap_or(name),
+        };
+        // Writing to a string cannot fail, here and below.
+        let _ = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+    }
+
+    fn line(&mut self, name: &str, labels: &str, number: impl Display) {
+        self.example(name, labels, number, None);
+    }
+
+    /// Writes a number, and a call that is an example of it.
+    fn example(
+        &mut self,
+        name: &str,
+        labels: &str,
+        number: impl Display,
+        exemplar: Option<&Exemplar>,
+    ) {
+        let _ = match labels {
+            "" => write!(self.text, "{name} {number}"),
+            labels => write!(self.text, "{name}{{{labels}}} {number}"),
+        };
+        if let Some(Exemplar { trace, time, at }) = exemplar
+            && self.format == Format::OpenMetrics
+        {
+            let time = time.as_secs_f64();
+            let at = at.duration_since(UNIX_EPOCH).unwrap_or_default();
+            let at = at.as_secs_f64();
+            let _ = write!(self.text, " # {{trace_id=\"{trace:032x}\"}} {time} {at:.3}");
+        }
+        self.text.push('\n');
+    }
 }
 
 /// A number of a server that channels call. Those of channels with one name are added up.
@@ -125,7 +201,7 @@ const BACKEND_NUMBERS: &[BackendNumber] = &[
 ];
 
 /// Writes the numbers of channels to the servers of names.
-fn client(text: &mut String, channels: &[ChannelStatus]) {
+fn client(out: &mut Export, channels: &[ChannelStatus]) {
     if channels.is_empty() {
         return;
     }
@@ -137,14 +213,14 @@ fn client(text: &mut String, channels: &[ChannelStatus]) {
                 *sums.entry(labels).or_default() += number(backend);
             }
         }
-        head(text, name, kind, help);
+        out.head(name, kind, help);
         for ((channel, backend), sum) in sums {
             let labels = format!(
                 "channel=\"{}\",backend=\"{}\"",
                 escaped(channel),
                 escaped(backend)
             );
-            line(text, name, &labels, sum);
+            out.line(name, &labels, sum);
         }
     }
     let mut failing = BTreeMap::<_, u64>::new();
@@ -156,70 +232,52 @@ fn client(text: &mut String, channels: &[ChannelStatus]) {
     }
     let name = "dovetail_client_resolver_failing";
     let help = "Channels whose name cannot be resolved now.";
-    head(text, name, "gauge", help);
+    out.head(name, "gauge", help);
     for (channel, failing) in failing {
-        line(
-            text,
-            name,
-            &format!("channel=\"{}\"", escaped(channel)),
-            failing,
-        );
+        let labels = format!("channel=\"{}\"", escaped(channel));
+        out.line(name, &labels, failing);
     }
     let name = "dovetail_client_retry_tokens";
     let help =
         "Tokens that are left of the budget of retries; the fewest of channels with one name.";
-    head(text, name, "gauge", help);
+    out.head(name, "gauge", help);
     for (channel, tokens) in tokens {
-        line(
-            text,
-            name,
-            &format!("channel=\"{}\"", escaped(channel)),
-            tokens,
-        );
+        let labels = format!("channel=\"{}\"", escaped(channel));
+        out.line(name, &labels, tokens);
     }
 }
 
-fn calls(text: &mut String, methods: &[MethodStatistics]) {
+fn calls(out: &mut Export, methods: &[MethodStatistics]) {
     let name = "dovetail_server_ended_calls_total";
     let help =
         "Calls that have ended, by code; OK, EXCEPTION for a declared one, or that of a failure.";
-    head(text, name, "counter", help);
+    out.head(name, "counter", help);
     for method in methods {
         let labels = labels(method);
         for (code, calls) in method.outcomes() {
-            line(text, name, &format!("{labels},code=\"{code}\""), calls);
+            out.line(name, &format!("{labels},code=\"{code}\""), calls);
         }
     }
 }
 
-fn times(text: &mut String, methods: &[MethodStatistics]) {
+fn times(out: &mut Export, methods: &[MethodStatistics]) {
     let name = "dovetail_server_call_duration_seconds";
-    head(text, name, "histogram", "Times of calls.");
+    out.head(name, "histogram", "Times of calls.");
     for method in methods {
         let labels = labels(method);
         let bucket = format!("{name}_bucket");
+        let mut exemplars = method.exemplars.iter().map(Option::as_ref);
+        let mut exemplar = || exemplars.next().flatten();
         for (end, count) in method.times.doublings() {
             let labels = format!("{labels},le=\"{}\"", end.as_secs_f64());
-            line(text, &bucket, &labels, count);
+            out.example(&bucket, &labels, count, exemplar());
         }
         let count = method.times.count();
-        line(text, &bucket, &format!("{labels},le=\"+Inf\""), count);
+        out.example(&bucket, &format!("{labels},le=\"+Inf\""), count, exemplar());
         let sum = method.times.sum().as_secs_f64();
-        // Writing to a string cannot fail, here and below.
-        let _ = writeln!(text, "{name}_sum{{{labels}}} {sum}");
-        line(text, &format!("{name}_count"), &labels, count);
+        out.line(&format!("{name}_sum"), &labels, sum);
+        out.line(&format!("{name}_count"), &labels, count);
     }
-}
-
-fn head(text: &mut String, name: &str, kind: &str, help: &str) {
-    let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
-}
-
-fn line(text: &mut String, name: &str, labels: &str, number: impl Display) {
-    let _ = match labels {
-        "" => writeln!(text, "{name} {number}"),
-        labels => writeln!(text, "{name}{{{labels}}} {number}"),
-    };
 }
 
 fn labels(method: &MethodStatistics) -> String {

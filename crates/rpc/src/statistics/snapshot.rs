@@ -1,3 +1,4 @@
+use super::exemplars::Exemplars;
 use super::{EXCEPTION, Histogram, OUTCOMES};
 use crate::counters::Counters;
 use crate::names::ChannelStatus;
@@ -40,6 +41,7 @@ pub struct MethodStatistics {
     pub(super) began: u64,
     pub(super) ended: u64,
     pub(super) outcomes: [u64; OUTCOMES],
+    pub(super) exemplars: Exemplars,
 }
 
 impl MethodStatistics {
@@ -56,6 +58,7 @@ impl MethodStatistics {
             began: 0,
             ended: 0,
             outcomes: [0; OUTCOMES],
+            exemplars: Exemplars::default(),
         }
     }
 

@@ -19,5 +19,7 @@ pub(crate) use reply::WebAnswer;
 pub(crate) use reply::WebReplyTo;
 pub(crate) use style::{Protocol, Spelling, Style};
 
+use dovetail_protocol::http::{Request, Response};
+
 /// The answer to a request by GET that is no call.
-pub(crate) type Page = Box<dyn Fn() -> dovetail_protocol::http::Response + Send + Sync>;
+pub(crate) type Page = Box<dyn Fn(&Request) -> Response + Send + Sync>;

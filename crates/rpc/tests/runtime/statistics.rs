@@ -9,6 +9,7 @@ use dovetail::server::Model;
 use dovetail::statistics::{MethodStatistics, Statistics};
 use dovetail::stream::Receiver;
 use dovetail::throttle::{Quota, Throttle};
+use dovetail::trace::{Recent, Tracing};
 use dovetail::{Channel, Code, Server, Status};
 use std::time::Duration;
 
@@ -180,5 +181,38 @@ fn prometheus_reads_the_numbers() {
         assert!(page.text().contains(&line), "{line}in\n{}", page.text());
     }
     drop(channel);
+    assert!(running.shutdown(LONG) && admin.shutdown(LONG));
+}
+
+/// OpenMetrics, for those who accept it, has a recorded call as the exemplar of its bucket.
+#[test]
+fn open_metrics_have_exemplars() {
+    let statistics = Statistics::new();
+    let spans = Recent::new(1);
+    let server = Server::new()
+        .bind("double", |number: i64| number * 2)
+        .tracing(&Tracing::new(spans.clone()))
+        .statistics(&statistics);
+    let running = start(Model::EventLoops(Some(1)), server);
+    let admin = Server::new().metrics(&statistics);
+    let admin = start(Model::EventLoops(Some(1)), admin);
+    let channel = dovetail::blocking::Channel::connect(&running.addresses()[0].to_string());
+    assert_eq!(channel.unwrap().call_by_name("double", (2_i64,)), Ok(4_i64));
+    until("the call", || spans.spans().len() == 1);
+    let trace = spans.spans()[0].context.trace_id();
+    let page = || {
+        let mut raw = Raw::connect(&admin);
+        raw.send(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept: application/openmetrics-text;version=1.0.0;q=0.5,*/*;q=0.1\r\n\r\n");
+        response(&mut raw)
+    };
+    let exemplar = format!(" 1 # {{trace_id=\"{trace:032x}\"}} 0.");
+    until("the exemplar", || page().text().contains(&exemplar));
+    let page = page();
+    let kind = "application/openmetrics-text; version=1.0.0";
+    assert!(page.head.contains(kind), "{}", page.head);
+    let text = page.text();
+    assert!(text.ends_with("# EOF\n"), "{text}");
+    assert!(text.contains("# TYPE dovetail_server_calls counter\ndovetail_server_calls_total 1\n"));
+    assert_eq!(text.matches(" # {").count(), 1, "{text}");
     assert!(running.shutdown(LONG) && admin.shutdown(LONG));
 }

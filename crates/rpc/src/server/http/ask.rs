@@ -118,7 +118,7 @@ impl Ask {
         if request.method == http::Method::Get
             && let Some((_, page)) = pages.find(|(path, _)| *path == request.path())
         {
-            return Err(page());
+            return Err(page(request));
         }
         if Cors::refuses(cors, &request.headers) {
             return Err(Refusal::foreign().response());
