@@ -5,6 +5,7 @@ mod beside;
 mod check;
 mod conformance;
 mod dist;
+mod envoy;
 mod fuzz;
 mod hostile;
 mod identity;
@@ -69,6 +70,8 @@ enum Command {
     ///
     /// Installs missing tools where that is possible, and names them with their fix where not.
     Peers(peers::Options),
+    /// Have Envoy balance calls to the example shop.
+    Envoy,
     /// Have a Prometheus server read the example shop.
     Prometheus,
     /// Follow the README as a newcomer does: write its files, run its commands.
@@ -105,6 +108,7 @@ fn main() -> ExitCode {
         Command::Interop(options) => interop::run(&options),
         Command::Modules(options) => modules::run(&options),
         Command::Peers(options) => peers::run(&options),
+        Command::Envoy => envoy::run(),
         Command::Prometheus => prometheus::run(),
         Command::Readme => pages::readme().into_result(),
         Command::Clients => pages::clients().into_result(),

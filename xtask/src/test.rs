@@ -39,6 +39,7 @@ const STAGES: &[Stage] = &[
     ("a channel to stock servers", crate::beside::balancing),
     ("servers of a registry", crate::registries::stage),
     ("a server that Prometheus reads", crate::prometheus::stage),
+    ("a server behind Envoy", crate::envoy::stage),
     // Skipped among the tests above where the peers are not built yet.
     ("the command with real peers", || {
         stage::built_tests(&["--test", "peers"])
