@@ -213,17 +213,21 @@ async fn by_descriptors(channel: &Channel) -> std::result::Result<Known, Unknown
 pub(crate) fn by_descriptions(services: Vec<ServiceDescription>, wire: Wire) -> Known {
     let mut contract = Described::new("");
     let mut omitted = Vec::new();
+    let mut functions = None;
     for service in services {
         let name = full_name(&service.package, &service.name);
         if QUESTIONS.contains(&name.as_str()) {
             continue;
         }
-        // Functions without a contract have no service.
-        if service.name.is_empty() || name.contains(char::is_control) {
+        if name.contains(char::is_control) {
             continue;
         }
         contract.package(&service.package, service.messages);
-        let id = contract.service(&service.name, None);
+        // A server describes each of its functions as a service without a name.
+        let id = match service.name.is_empty() {
+            true => *functions.get_or_insert_with(|| contract.service("", None)),
+            false => contract.service(&service.name, None),
+        };
         for method in service.methods {
             let permission = Some(method.permission.as_str());
             let permission = permission.filter(|permission| !permission.is_empty());
@@ -231,7 +235,7 @@ pub(crate) fn by_descriptions(services: Vec<ServiceDescription>, wire: Wire) -> 
             match added {
                 Ok(()) => contract.remarks(&method.remarks),
                 Err(why) => {
-                    let what = format!("{name}.{}: {why}", method.name);
+                    let what = format!("{}: {why}", method_name(&name, &method.name));
                     omitted.push(what.replace(char::is_control, " "));
                 }
             }
@@ -242,6 +246,14 @@ pub(crate) fn by_descriptions(services: Vec<ServiceDescription>, wire: Wire) -> 
         wire,
         defaults: false,
         omitted,
+    }
+}
+
+/// `shop.Orders.place`, or `add` of a function, which has no service.
+pub(crate) fn method_name(service: &str, method: &str) -> String {
+    match service {
+        "" => method.to_owned(),
+        service => format!("{service}.{method}"),
     }
 }
 

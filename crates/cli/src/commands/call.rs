@@ -6,7 +6,7 @@ use crate::idl::{self, Includes};
 use crate::link::Cost;
 use crate::output::{self, tell};
 use crate::paint::{Stream, Style};
-use crate::remote;
+use crate::remote::{self, method_name};
 use crate::streams::{End, Streamed};
 use crate::tables::{forever, table};
 use crate::tls::ClientOptions;
@@ -108,6 +108,13 @@ impl Call {
         let contract = forever(known.schema, known.defaults);
         let schema = contract.schema();
         let (service, method) = find_method(schema, &self.method)?;
+        if wire == Wire::Grpc && schema[service].name.is_empty() {
+            let failure = format!(
+                "`{}` is a function, and gRPC calls methods of services",
+                method.name
+            );
+            return Err(Failure::new(Exit::Usage, failure).help("call it without --wire"));
+        }
         let values = self.values(contract, service, method)?;
         let table = table(contract, service);
         let Some(row) = table.row(method) else {
@@ -315,7 +322,7 @@ fn find_method<'a>(schema: &'a Schema, name: &str) -> Result<(ServiceId, &'a Met
         several => {
             let names = several
                 .iter()
-                .map(|(id, _, m)| format!("{}.{}", schema[*id].name, m.name));
+                .map(|(id, _, m)| method_name(&schema[*id].name, &m.name));
             let names: Vec<_> = names.collect();
             Err(Failure::new(
                 Exit::Usage,

@@ -159,12 +159,15 @@ impl Writer<'_> {
             Some(base) => format!(" extends {}", self.schema[*base].name),
             None => String::new(),
         };
-        let _ = writeln!(
-            text,
-            "{} {}{extends}",
-            self.faint("service"),
-            self.strong(name)
-        );
+        let _ = match name.is_empty() {
+            true => writeln!(text, "{}", self.faint("functions")),
+            false => writeln!(
+                text,
+                "{} {}{extends}",
+                self.faint("service"),
+                self.strong(name)
+            ),
+        };
         for (owner, method) in self.schema.methods(id) {
             if owner != id {
                 let line = self.signature(&self.schema[owner], method);

@@ -88,7 +88,11 @@ impl Gateway {
         }
         let served = self.entrance.start(server)?;
         let paint = Stream::Stdout.paint();
-        let names = services.iter().map(|id| schema[*id].name.as_str());
+        let name = |id: &ServiceId| match schema[*id].name.as_str() {
+            "" => "functions",
+            name => name,
+        };
+        let names = services.iter().map(name);
         let names = names.collect::<Vec<_>>().join(", ");
         output::write(&format!(
             "{} of {} over {wire}, on {} over every wire\n",

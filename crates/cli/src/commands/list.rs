@@ -1,10 +1,11 @@
 use crate::failure::{Exit, Failure, Result};
 use crate::output;
-use crate::remote::full_name;
+use crate::remote::{full_name, method_name};
 use crate::source::Source;
 use clap::Args;
+use dovetail_schema::ServiceId;
 
-/// List the services of a server or a contract
+/// List the services of a server or a contract, and functions without a service
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -29,16 +30,19 @@ impl List {
             let service = &schema.services[at];
             full_name(&schema[service.package].name, &service.name)
         };
+        let methods = |id: ServiceId| {
+            let service = full(id.0 as usize);
+            let methods = schema.methods(id).into_iter();
+            methods.map(move |(_, method)| method_name(&service, &method.name))
+        };
         let mut names: Vec<String> = match words {
-            [] => (0..schema.services.len()).map(full).collect(),
-            [service] => {
-                let id = crate::idl::service(&schema, service)?;
-                let methods = schema.methods(id).into_iter();
-                let name = full(id.0 as usize);
-                methods
-                    .map(|(_, method)| format!("{name}.{}", method.name))
-                    .collect()
-            }
+            [] => (0..schema.services.len())
+                .flat_map(|at| match schema.services[at].name.is_empty() {
+                    true => methods(ServiceId(at as u32)).collect(),
+                    false => vec![full(at)],
+                })
+                .collect(),
+            [service] => methods(crate::idl::service(&schema, service)?).collect(),
             _ => {
                 let failure = Failure::new(Exit::Usage, "more words than a server and a service");
                 return Err(failure.help("`dovetail list --help` shows examples"));
