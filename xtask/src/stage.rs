@@ -69,8 +69,8 @@ pub(crate) fn command(words: &[&str]) -> Outcome {
         command.env_remove(name);
     }
     if std::env::var_os(TEST_THREADS).is_none() {
-        // Half of what tests do is to wait.
-        command.env(TEST_THREADS, (2 * cores()).to_string());
+        // Most of what tests do is to wait.
+        command.env(TEST_THREADS, (4 * cores()).to_string());
     }
     match command.status() {
         Ok(status) if status.success() => Outcome::Passed,

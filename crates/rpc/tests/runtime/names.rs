@@ -90,8 +90,18 @@ fn start_at(member: &Member, address: &str) -> Running {
     server.listen(address).unwrap().start().unwrap()
 }
 
+/// A loopback address that no other test listens on: a channel that goes on asking for a server
+/// that has stopped must not find one of another test at its port.
+fn own_address() -> String {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    let process = std::process::id() % 200;
+    let number = NEXT.fetch_add(1, Ordering::Relaxed) % 250;
+    format!("tcp://127.{}.{}.1:0", process + 1, number + 1)
+}
+
 impl Team {
     fn of(count: i32) -> Self {
+        let address = own_address();
         let member = |number| {
             Member(Arc::new(Inner {
                 number,
@@ -100,7 +110,7 @@ impl Team {
         };
         let members: Vec<_> = (0..count).map(member).collect();
         let running = members.iter();
-        let running = running.map(|member| Some(start_at(member, "tcp://127.0.0.1:0")));
+        let running = running.map(|member| Some(start_at(member, &address)));
         Team {
             running: running.collect(),
             members,

@@ -102,8 +102,9 @@ impl<S: Server> Attempt<S> {
                 balancer.ready(now, &self.endpoint);
             }
             Err(failed) => {
-                balancer.failed(now, &self.endpoint, failed.again);
+                // Before the state: a caller that sees it asks for the reason.
                 self.member().fail(Some(failed.why));
+                balancer.failed(now, &self.endpoint, failed.again);
             }
         }
         self.named.tried(is_reached);
