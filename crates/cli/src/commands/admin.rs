@@ -18,6 +18,8 @@ Examples:
   dovetail admin 127.0.0.1:9091 calls                the calls that run
   dovetail admin 127.0.0.1:9091 cancel 1234          cancels one of them
   dovetail admin 127.0.0.1:9091 drain                asks the program to end
+  dovetail admin 127.0.0.1:9091 set log.level debug  sets a key until the program ends
+  dovetail admin 127.0.0.1:9091 unset log.level      takes the file's value again
   dovetail admin 127.0.0.1:9091 failures --json      for programs
 
 The address is that of a server with `Server::admin`; a browser finds the console there.
@@ -28,10 +30,10 @@ pub(crate) struct Admin {
     /// Choose a view, or an action
     #[arg(value_enum, default_value = "overview")]
     what: What,
-    /// The call that is cancelled, or the seconds for which calls may go on that run at a drain; 30
-    /// by default
-    #[arg(value_name = "NUMBER", required_if_eq("what", "cancel"))]
-    number: Option<i64>,
+    /// The call that is cancelled; the seconds for which calls may go on that run at a drain, 30 by
+    /// default; the key that is set or unset, and its value
+    #[arg(value_name = "WORDS", allow_hyphen_values = true)]
+    words: Vec<String>,
     /// Print the answer as JSON
     #[arg(long)]
     json: bool,
@@ -64,6 +66,10 @@ enum What {
     Drain,
     /// Cancels a call
     Cancel,
+    /// Sets a key of the configuration, until the program ends
+    Set,
+    /// Takes the value of a key from the file again
+    Unset,
 }
 
 /// How a value is shown.
@@ -94,7 +100,29 @@ impl What {
             What::Reload => "reload",
             What::Drain => "drain",
             What::Cancel => "cancel",
+            What::Set | What::Unset => "set",
         }
+    }
+
+    /// Returns the parameters that the words behind it stand for.
+    fn parameters(self, words: &[String]) -> Result<Json> {
+        let whole = |text: &str| {
+            let parsed: std::result::Result<i64, _> = text.parse();
+            parsed.map_err(|_| Failure::new(Exit::Usage, format!("`{text}` is no number")))
+        };
+        Ok(match (self, words) {
+            (What::Cancel, [call]) => json!({ "call": whole(call)? }),
+            (What::Drain, []) => json!({ "seconds": DRAIN }),
+            (What::Drain, [seconds]) => json!({ "seconds": whole(seconds)? }),
+            (What::Set, [key, value]) => json!({ "key": key, "value": value }),
+            (What::Unset, [key]) => json!({ "key": key }),
+            (What::Cancel, _) => return Err(wants("`cancel` takes the number of a call")),
+            (What::Drain, _) => return Err(wants("`drain` takes a number of seconds")),
+            (What::Set, _) => return Err(wants("`set` takes a key and a value")),
+            (What::Unset, _) => return Err(wants("`unset` takes a key")),
+            (_, []) => json!({}),
+            (_, [word, ..]) => return Err(wants(&format!("`{word}` is one word too many"))),
+        })
     }
 
     /// Heading, field and form of each column, for those that are rows.
@@ -163,12 +191,8 @@ impl What {
 
 impl Admin {
     pub(crate) fn run(self) -> Result {
+        let given = self.what.parameters(&self.words)?;
         let server = self.server.reach()?;
-        let given = match self.what {
-            What::Cancel => json!({ "call": self.number }),
-            What::Drain => json!({ "seconds": self.number.unwrap_or(DRAIN) }),
-            _ => json!({}),
-        };
         loop {
             let answer = server.ask(self.what.method(), given.clone())?;
             self.show(&answer)?;
@@ -185,6 +209,13 @@ impl Admin {
         }
         let columns = self.what.columns();
         match answer {
+            Json::Array(keys) if self.what.method() == "set" => {
+                let keys: Vec<_> = keys.iter().map(|key| cell(key, Form::Text)).collect();
+                output::write(&match keys.is_empty() {
+                    true => "nothing has changed\n".to_owned(),
+                    false => format!("changed: {}\n", keys.join(", ")),
+                })
+            }
             Json::Array(rows) if rows.is_empty() => output::write("none\n"),
             Json::Array(rows) => output::write(&listed(columns, rows)),
             Json::Object(fields) => {
@@ -202,6 +233,10 @@ impl Admin {
             other => output::write(&format!("{other}\n")),
         }
     }
+}
+
+fn wants(what: &str) -> Failure {
+    Failure::new(Exit::Usage, what).help("`dovetail admin --help` shows examples")
 }
 
 /// Seconds that calls may go on at a drain.

@@ -93,6 +93,17 @@ impl AccessLog {
         self
     }
 
+    /// Returns the log with all its options.
+    #[cfg(feature = "config")]
+    pub(crate) fn with_options(self, json: bool, ratio: f64, slow: Duration) -> Self {
+        AccessLog {
+            json,
+            ratio,
+            slow,
+            ..self
+        }
+    }
+
     /// Returns how many lines were left out because the writer was too slow, or has failed.
     pub fn left_out(&self) -> u64 {
         self.lines.left_out()

@@ -24,6 +24,10 @@ descriptor!(pub(crate) static ADMIN = "Admin" in "dovetail.admin.v1" {
     configuration() -> String [idempotent, permission("dovetail.admin.read")];
     /// Reads the configuration again. Returns the keys that have changed.
     reload() -> Reloaded [permission("dovetail.admin.write")];
+    /// Sets a key of the configuration until the program ends; without a value, that of the file
+    /// counts again. Returns the keys that have changed. It is refused where the key needs a
+    /// restart, or says who may do what.
+    set(1 key: String, 2 value: Option<String>) -> Vec<String> [permission("dovetail.admin.write")];
     /// Asks the program to end: it takes no more calls, and lets those that run finish for this
     /// long.
     drain(1 seconds: i32) [permission("dovetail.admin.write")];

@@ -64,6 +64,10 @@ pub(crate) trait Configuration: Send + Sync + 'static {
 
     /// Reads it again.
     fn reload(&self) -> Result<Reloaded, Status>;
+
+    /// Sets a key while the program runs, in the name of an administrator, or takes the value back.
+    /// Returns the keys that have changed.
+    fn set(&self, key: &str, value: Option<&str>, by: &str) -> Result<Vec<String>, Status>;
 }
 
 struct Inner {

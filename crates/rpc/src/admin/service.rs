@@ -82,6 +82,17 @@ impl Admin {
         Ok(reloaded)
     }
 
+    fn set(
+        &self,
+        context: &Context,
+        key: &str,
+        value: Option<&str>,
+    ) -> Result<Vec<String>, Status> {
+        let changed = self.configured()?.set(key, value, who(context))?;
+        note(context, &format!("`{key}` was set"));
+        Ok(changed)
+    }
+
     fn drain(&self, context: &Context, seconds: i32) {
         note(context, "the program is asked to end");
         let seconds = u64::try_from(seconds).unwrap_or(0);
@@ -97,12 +108,15 @@ impl Admin {
     }
 }
 
+/// Returns the name of an administrator.
+fn who(context: &Context) -> &str {
+    let principal = context.principal();
+    principal.map_or("nobody", |principal| principal.name())
+}
+
 /// Writes down who has changed something.
 fn note(context: &Context, what: &str) {
-    let who = context
-        .principal()
-        .map_or("nobody", |principal| principal.name());
-    tracing::info!(principal = who, peer = context.peer(), "{what}");
+    tracing::info!(principal = who(context), peer = context.peer(), "{what}");
 }
 
 #[cold]
@@ -141,6 +155,10 @@ impl Service for Admin {
                 self.configured().map(|config| config.show())
             }),
             Some("reload") => call.unary((), |context, ()| async move { self.reload(&context) }),
+            Some("set") => call.unary(
+                (String::new(), None::<String>),
+                |context, (key, value)| async move { self.set(&context, &key, value.as_deref()) },
+            ),
             Some("drain") => call.unary((0_i32,), |context, (seconds,)| async move {
                 self.drain(&context, seconds);
                 Ok::<_, Status>(())

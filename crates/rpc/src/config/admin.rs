@@ -6,8 +6,8 @@ use crate::throttle::Refusals;
 use crate::{Code, Status};
 
 impl Admin {
-    /// Shows this configuration, with the refusals of its quotas, and reads it again on request.
-    /// The first one counts.
+    /// Shows this configuration, with the refusals of its quotas; on request it is read again,
+    /// or a key is set. The first one counts.
     #[must_use]
     pub fn with_config(self, config: &Config) -> Self {
         self.configure(config.clone());
@@ -22,6 +22,10 @@ impl Configuration for Config {
 
     fn show(&self) -> String {
         self.show()
+    }
+
+    fn set(&self, key: &str, value: Option<&str>, by: &str) -> Result<Vec<String>, Status> {
+        self.set(key, value, by)
     }
 
     fn reload(&self) -> Result<admin::Reloaded, Status> {

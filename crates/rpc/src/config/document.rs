@@ -59,6 +59,17 @@ impl ConfigError {
         })
     }
 
+    /// Returns the first problem on one line, without its place.
+    pub(super) fn brief(&self) -> String {
+        let Some(problem) = self.problems.first() else {
+            return String::new();
+        };
+        match &problem.help {
+            Some(help) => format!("{}: {help}", problem.message),
+            None => problem.message.clone(),
+        }
+    }
+
     /// Returns the text for a terminal.
     pub fn render(&self, color: bool) -> String {
         let renderer = match color {

@@ -7,16 +7,19 @@ mod keys;
 mod limits;
 mod live;
 mod log;
+mod overrides;
 mod page;
 mod parts;
 mod quotas;
 mod registration;
+mod reload;
 mod sessions;
 mod settings;
 mod watch;
 
 pub use document::ConfigError;
 pub use page::{reference, schema};
+pub use reload::Reloaded;
 pub use watch::Watch;
 
 use crate::access_log::AccessLog;
@@ -39,6 +42,7 @@ use dovetail_protocol::http::Cors;
 use keys::{Reader, Section};
 use live::Live;
 use log::LogHandle;
+use overrides::Overrides;
 use parts::{Maker, Parts};
 use quotas::QuotaSettings;
 use sessions::SessionSettings;
@@ -48,6 +52,7 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use toml::de::{DeTable, DeValue};
 
 /// The configuration of a process, from a TOML file.
@@ -84,6 +89,11 @@ struct Shared {
 }
 
 struct ConfigState {
+    /// The text of the file.
+    text: String,
+    /// The values that administrators have set, above those of the file.
+    overrides: Overrides,
+    /// The text with these values.
     read: Arc<Read>,
     interceptors: BTreeMap<String, Arc<dyn ServerInterceptor>>,
     running: Running,
@@ -98,6 +108,7 @@ struct Running {
     authentication: Option<Live<Authentication>>,
     throttle: Option<Live<Throttle>>,
     permissions: Option<Live<Permissions>>,
+    access_log: Option<Live<AccessLog>>,
 }
 
 /// A text that has been read.
@@ -110,16 +121,6 @@ struct Read {
     channels: BTreeMap<String, ChannelSettings>,
     places: BTreeMap<String, Span>,
     values: BTreeMap<String, String>,
-}
-
-/// The outcome of a reload.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Reloaded {
-    /// Keys whose new values count now.
-    pub changed: Vec<String>,
-    /// Keys whose new values count after a restart.
-    pub restart: Vec<String>,
 }
 
 impl Read {
@@ -292,11 +293,13 @@ impl Config {
     }
 
     fn new(file: Option<PathBuf>, origin: String, text: String) -> Result<Self, ConfigError> {
-        let (read, _) = Read::new(&origin, text, folder(file.as_deref()))?;
+        let (read, _) = Read::new(&origin, text.clone(), folder(file.as_deref()))?;
         Ok(Config(Arc::new(Shared {
             file,
             origin,
             state: Mutex::new(ConfigState {
+                text,
+                overrides: Overrides::default(),
                 read: Arc::new(read),
                 interceptors: BTreeMap::new(),
                 running: Running::default(),
@@ -327,38 +330,6 @@ impl Config {
         ConfigError::new(&self.0.origin, &read.text, vec![problem])
     }
 
-    /// Reads the file again. Everything that a reload can change counts for new calls, and
-    /// connections stay; after an error everything stays as it was. Without a file nothing happens.
-    pub fn reload(&self) -> Result<Reloaded, ConfigError> {
-        let Some(file) = &self.0.file else {
-            return Ok(Reloaded::default());
-        };
-        let text = read_file(file, &self.0.origin)?;
-        let (read, parts) = Read::new(&self.0.origin, text, folder(Some(file)))?;
-        let mut state = self.lock();
-        let mut reloaded = Reloaded::default();
-        for (path, is_live) in changed(&state.read, &read) {
-            let is_replaced = match path.starts_with("log.") {
-                true => state.log.is_some(),
-                false => state.running.replaces(&parts, &path),
-            };
-            match is_live && is_replaced {
-                true => reloaded.changed.push(path),
-                false => reloaded.restart.push(path),
-            }
-        }
-        state
-            .running
-            .replace(parts)
-            .map_err(|(path, why)| self.error(&read, path, why))?;
-        if let Some(log) = &state.log {
-            // The subscriber is there as long as the process.
-            let _ = log.reload(read.settings.log.levels());
-        }
-        state.read = Arc::new(read);
-        Ok(reloaded)
-    }
-
     fn files(&self) -> Vec<PathBuf> {
         let mut files = parts::files(&self.lock().read.settings);
         files.extend(self.0.file.clone());
@@ -372,10 +343,11 @@ impl Config {
         Some(throttle.current().refusals())
     }
 
-    /// Returns the configuration with all keys: those of the file, and the defaults of the others
-    /// as comments.
+    /// Returns the configuration with all keys: those of the file, those that administrators have
+    /// set, with their names, and the defaults of the others as comments.
     pub fn show(&self) -> String {
-        page::show(&self.lock().read)
+        let state = self.lock();
+        page::show(&state.read, &state.overrides)
     }
 }
 
@@ -407,91 +379,20 @@ fn read_file(file: &Path, origin: &str) -> Result<String, ConfigError> {
     })
 }
 
-/// The keys whose values differ, and whether a reload can change them.
-fn changed(old: &Read, new: &Read) -> Vec<(String, bool)> {
-    let sections = settings::SECTIONS.iter();
-    let mut known: Vec<_> = sections
-        .flat_map(|section| {
-            let keys = section.keys.iter();
-            keys.map(|key| (keys::join(section.path, key.name), key.live))
-        })
-        .collect();
-    let values = old.values.keys().chain(new.values.keys());
-    let tables = ["channels.", "quotas.", "sessions."];
-    let named = values.filter(|path| tables.iter().any(|table| path.starts_with(table)));
-    known.extend(named.map(|path| (path.clone(), path.starts_with("quotas."))));
-    known.sort();
-    known.dedup();
-    known.retain(|(path, _)| old.value(path) != new.value(path));
-    known
-}
-
-impl Running {
-    /// Returns true if these parts take the place of what is at this path. A table that was added
-    /// or removed as a whole takes a restart.
-    fn replaces(&self, parts: &Parts, path: &str) -> bool {
-        let is = |table: &str| path.starts_with(table);
-        (is("authentication") && self.authentication.is_some() && parts.authentication.is_some())
-            || (is("permissions") && self.permissions.is_some() && parts.permissions.is_some())
-            || (is("quotas") && self.throttle.is_some() && parts.throttle.is_some())
+impl Logged {
+    /// Opens the access log. The error is about its table.
+    fn open(&self) -> Result<AccessLog, String> {
+        let file = self.file.as_ref().ok_or("the `file` is missing")?;
+        let opened = AccessLog::file(file);
+        let log = opened.map_err(|error| format!("{}: {error}", file.display()))?;
+        Ok(self.with_options(log))
     }
 
-    /// Replaces everything, or nothing. The error has the path of a table.
-    fn replace(&mut self, parts: Parts) -> Result<(), (&'static str, String)> {
-        let Parts {
-            tls,
-            mut authentication,
-            mut throttle,
-            mut permissions,
-        } = parts;
-        prepare("authentication", &self.authentication, &mut authentication)?;
-        prepare("quotas", &self.throttle, &mut throttle)?;
-        prepare("permissions", &self.permissions, &mut permissions)?;
-        replace(&self.authentication, authentication);
-        replace(&self.throttle, throttle);
-        replace(&self.permissions, permissions);
-        if let (Some(running), Some(new)) = (&self.tls, tls) {
-            running.replace(&new);
-        }
-        Ok(())
-    }
-}
-
-/// Makes a part ready to take over. The error has the path of its table.
-fn prepare<T: ServerInterceptor>(
-    path: &'static str,
-    running: &Option<Live<T>>,
-    new: &mut Option<T>,
-) -> Result<(), (&'static str, String)> {
-    match (running, new) {
-        (Some(running), Some(new)) => {
-            let prepared = running.prepare(new);
-            prepared.map_err(|status| (path, status.message().to_owned()))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Opens the access log. The error is about its table.
-fn access_log(logged: &Logged) -> Result<AccessLog, String> {
-    let file = logged.file.as_ref().ok_or("the `file` is missing")?;
-    let opened = AccessLog::file(file);
-    let mut log = opened.map_err(|error| format!("{}: {error}", file.display()))?;
-    if logged.format == Some("json") {
-        log = log.json();
-    }
-    if let Some(percent) = logged.percent {
-        log = log.sample(percent as f64 / 100.0);
-    }
-    if let Some(slow) = logged.slow {
-        log = log.slow(slow);
-    }
-    Ok(log)
-}
-
-fn replace<T: ServerInterceptor>(running: &Option<Live<T>>, new: Option<T>) {
-    if let (Some(running), Some(new)) = (running, new) {
-        running.replace(new);
+    /// Returns a log that writes what these settings say, to the same file as before.
+    fn with_options(&self, log: AccessLog) -> AccessLog {
+        let part = self.percent.map_or(1.0, |percent| percent as f64 / 100.0);
+        let slow = self.slow.unwrap_or(Duration::MAX);
+        log.with_options(self.format == Some("json"), part, slow)
     }
 }
 
@@ -556,16 +457,14 @@ impl Server {
             })?;
             server = server.intercept_shared(known);
         }
-        let (server, running) = state.running_parts(&config.0.origin, server)?;
+        let (mut server, mut running) = state.running_parts(&config.0.origin, server)?;
+        if let Some(logged) = &settings.access_log {
+            let log = logged.open().map_err(|why| error("access-log", why))?;
+            let log = running.access_log.insert(Live::new(log));
+            server = server.intercept_first(log.clone());
+        }
         state.running = running;
         drop(state);
-        let server = match &settings.access_log {
-            Some(logged) => {
-                let log = access_log(logged).map_err(|why| error("access-log", why))?;
-                server.access_log(&log)
-            }
-            None => server,
-        };
         let server = match &settings.registration {
             Some(registered) => {
                 let registration = registered.registration();
@@ -643,6 +542,7 @@ impl ConfigState {
             authentication: parts.authentication.map(Live::new),
             throttle: parts.throttle.map(Live::new),
             permissions: parts.permissions.map(Live::new),
+            access_log: None,
         };
         if let Some(tls) = &running.tls {
             server = server.tls(tls);

@@ -2,6 +2,7 @@
 
 use super::Read;
 use super::keys::{Key, Section, Set, join};
+use super::overrides::Overrides;
 use super::{channels, quotas, sessions, settings};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
@@ -148,39 +149,62 @@ fn kind<D>(set: &Set<D>) -> Map<String, Value> {
     }
 }
 
-/// Returns all keys with their values: those of the file, and the defaults of the others as
-/// comments.
-pub(super) fn show(read: &Read) -> String {
+/// Returns all keys with their values: those of the file, those that administrators have set, and
+/// the defaults of the others as comments.
+pub(super) fn show(read: &Read, set: &Overrides) -> String {
     let mut text = String::new();
+    let page = &mut Shown {
+        text: &mut text,
+        read,
+        set,
+    };
     for section in settings::SECTIONS {
-        show_section(&mut text, read, section, section.path);
+        page.section(section, section.path);
     }
     for name in read.quotas.keys() {
         for section in quotas::SECTIONS {
-            show_section(&mut text, read, section, &format!("quotas.{name}"));
+            page.section(section, &format!("quotas.{name}"));
         }
     }
     for name in read.sessions.keys() {
         for section in sessions::SECTIONS {
-            show_section(&mut text, read, section, &format!("sessions.{name}"));
+            page.section(section, &format!("sessions.{name}"));
         }
     }
     for name in read.channels.keys() {
         for section in channels::SECTIONS {
-            show_section(&mut text, read, section, &format!("channels.{name}"));
+            page.section(section, &format!("channels.{name}"));
         }
     }
     text
 }
 
-fn show_section<D>(text: &mut String, read: &Read, section: &Section<D>, path: &str) {
-    let is_there = read.places.contains_key(path);
-    let _ = writeln!(text, "{}[{path}]", if is_there { "" } else { "# " });
-    for key in section.keys {
-        let _ = match read.value(&join(path, key.name)) {
-            Some(value) => writeln!(text, "{} = {value}", key.name),
-            None => writeln!(text, "# {} = {}", key.name, key.default),
-        };
+/// The page that is written.
+struct Shown<'a> {
+    text: &'a mut String,
+    read: &'a Read,
+    set: &'a Overrides,
+}
+
+impl Shown<'_> {
+    fn section<D>(&mut self, section: &Section<D>, path: &str) {
+        let is_there = self.read.places.contains_key(path);
+        let mark = if is_there { "" } else { "# " };
+        let _ = writeln!(self.text, "{mark}[{path}]");
+        for key in section.keys {
+            let place = join(path, key.name);
+            let _ = match (self.read.value(&place), self.set.by(&place)) {
+                (Some(value), Some(by)) => {
+                    writeln!(
+                        self.text,
+                        "{} = {value} # set at runtime by {by:?}",
+                        key.name
+                    )
+                }
+                (Some(value), None) => writeln!(self.text, "{} = {value}", key.name),
+                (None, _) => writeln!(self.text, "# {} = {}", key.name, key.default),
+            };
+        }
+        self.text.push('\n');
     }
-    text.push('\n');
 }

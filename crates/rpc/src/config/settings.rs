@@ -274,7 +274,7 @@ pub(super) const SECTIONS: &[Section<Settings>] = &[
                 "The file. It is made anew when it is renamed.",
                 Set::File(|settings, file| settings.access_log().file = Some(file)),
             ),
-            Key::new(
+            Key::live(
                 "format",
                 "\"text\"",
                 "`text`: `name=value` pairs; `json`: an object.",
@@ -282,13 +282,13 @@ pub(super) const SECTIONS: &[Section<Settings>] = &[
                     settings.access_log().format = Some(word);
                 }),
             ),
-            Key::new(
+            Key::live(
                 "percent",
                 "100",
                 "The part of calls that are written; those that fail or are slow are always.",
                 Set::Count(|settings, percent| settings.access_log().percent = Some(percent)),
             ),
-            Key::new(
+            Key::live(
                 "slow",
                 "none",
                 "The time from which on a call is slow.",

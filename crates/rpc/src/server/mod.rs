@@ -253,6 +253,13 @@ impl Server {
         self
     }
 
+    /// Puts an interceptor around all others.
+    #[cfg(feature = "config")]
+    pub(crate) fn intercept_first(mut self, interceptor: impl ServerInterceptor) -> Self {
+        self.router.interceptors.add_first(Arc::new(interceptor));
+        self
+    }
+
     /// Puts an interceptor around the calls of a service, `"shop.v1.Orders"`, or of one of its
     /// methods, `"shop.v1.Orders/place"`. They go by the names of the contract, with or without the
     /// package, whatever a caller calls them; a service that is extended by others means its

@@ -46,18 +46,25 @@ fn get(place: &str, path: &str) -> (u16, String) {
     ask(place, "GET", path, "", "")
 }
 
-fn call(place: &str, name: &str, body: &str) -> serde_json::Value {
+/// A call in JSON; the status and the body of its answer.
+fn ask_admin(place: &str, name: &str, body: &str) -> (u16, String) {
     let path = format!("/dovetail.admin.v1.Admin/{name}");
-    let (status, text) = ask(
-        place,
-        "POST",
-        &path,
-        "Content-Type: application/json\r\n",
-        body,
-    );
-    assert_eq!(status, 200, "{text}");
+    let json = "Content-Type: application/json\r\n";
+    let (status, text) = ask(place, "POST", &path, json, body);
     let (_, body) = text.split_once("\r\n\r\n").unwrap();
-    let answer: serde_json::Value = serde_json::from_str(body).unwrap();
+    (status, body.to_owned())
+}
+
+/// Calls a console.
+#[cfg(feature = "config")]
+pub(crate) fn try_call(console: &Running, name: &str, body: &str) -> (u16, String) {
+    ask_admin(tcp_place(console), name, body)
+}
+
+pub(crate) fn call(place: &str, name: &str, body: &str) -> serde_json::Value {
+    let (status, body) = ask_admin(place, name, body);
+    assert_eq!(status, 200, "{body}");
+    let answer: serde_json::Value = serde_json::from_str(&body).unwrap();
     answer["result"].clone()
 }
 

@@ -112,6 +112,8 @@ mod reflection;
 mod registries;
 #[cfg(feature = "grpc")]
 mod restarts;
+#[cfg(all(feature = "config", feature = "macros"))]
+mod runtime_values;
 #[cfg(all(feature = "macros", feature = "serde"))]
 mod serde_values;
 #[cfg(all(

@@ -2,6 +2,7 @@
 
 use crate::chromium::Chromium;
 use dovetail::admin::Admin;
+use dovetail::config::Config;
 use dovetail::{Code, Running, Server, Status, blocking::Channel};
 use serde_json::{Value, json};
 use std::thread;
@@ -126,6 +127,64 @@ fn the_console_shows_a_server() {
     assert_eq!(cancelled.code(), Code::Cancelled);
     text_with(&mut browser, "No call runs.");
     drop(browser);
+    for running in [server, console] {
+        running.shutdown(Duration::from_secs(5));
+    }
+}
+
+#[test]
+#[ignore = "needs Chromium: `cargo xtask test --only browser` installs it"]
+fn a_limit_is_changed_in_the_console() {
+    let file = "[server]\nlisten = ['tcp://127.0.0.1:0']\n[quotas.all]\nin-flight = 1000\n";
+    let config = Config::parse("shop.toml", file).unwrap();
+    let admin = Admin::new().with_config(&config);
+    let server = Server::from_config(&config).unwrap();
+    let server = server.bind("double", |number: i32| 2 * number);
+    let server = server.administered(&admin).start().unwrap();
+    let console = Server::new().admin(&admin);
+    let console = console.listen("tcp://127.0.0.1:0").unwrap();
+    let console = console.start().unwrap();
+    let channel = Channel::connect(&server.addresses()[0].to_string()).unwrap();
+    let double = || channel.call_by_name::<i32>("double", (21,));
+    assert_eq!(double(), Ok(42));
+
+    let mut browser = Chromium::start();
+    browser.open(&console.addresses()[0].to_string().replace("tcp:", "http:"));
+    open(&mut browser, "configuration", "in-flight = 1000");
+    let mut click = |key: &str, value: &str, button: &str, then: &str| {
+        browser.evaluate(&format!(
+            "for (const [name, text] of [['key', {}], ['value', {}]])
+               document.querySelector(`#page input[aria-label=${{name}}]`).value = text;
+             Array.from(document.querySelectorAll('#page button'))
+               .find((button) => button.innerText.includes({})).click()",
+            json!(key),
+            json!(value),
+            json!(button)
+        ));
+        text_with(&mut browser, then)
+    };
+    click(
+        "quotas.all.in-flight",
+        "0",
+        "set",
+        "Changed: quotas.all.in-flight",
+    );
+    assert_eq!(double().unwrap_err().code(), Code::ResourceExhausted);
+    let page = click(
+        "quotas.all.in-flihgt",
+        HOSTILE,
+        "set",
+        "did you mean `in-flight`?",
+    );
+    assert!(page.contains("in-flight = 0 # set at runtime"), "{page}");
+    click(
+        "quotas.all.in-flight",
+        "",
+        "take",
+        "Changed: quotas.all.in-flight",
+    );
+    assert_eq!(double(), Ok(42));
+    drop((browser, channel));
     for running in [server, console] {
         running.shutdown(Duration::from_secs(5));
     }

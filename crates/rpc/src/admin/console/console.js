@@ -289,7 +289,32 @@ const pages = {
         said.textContent = error.message;
       }
     };
-    return [element("h2", {}, "Configuration"), element("p", {}, element("button", { type: "button", onclick: reload }, "read the file again")), said, element("pre", {}, text)];
+    const key = element("input", { "aria-label": "key", placeholder: "log.level" });
+    const value = element("input", { "aria-label": "value", placeholder: "debug" });
+    const set = (parameters) => async () => {
+      try {
+        const changed = await call("set", parameters());
+        shownText.textContent = await call("configuration");
+        said.textContent = `Changed: ${changed.join(", ") || "nothing"}.`;
+      } catch (error) {
+        said.textContent = error.message;
+      }
+    };
+    const shownText = element("pre", {}, text);
+    return [
+      element("h2", {}, "Configuration"),
+      element("p", {}, element("button", { type: "button", onclick: reload }, "read the file again")),
+      element(
+        "p",
+        { class: "inputs" },
+        key,
+        value,
+        element("button", { type: "button", onclick: set(() => ({ key: key.value, value: value.value })) }, "set until the program ends"),
+        element("button", { type: "button", onclick: set(() => ({ key: key.value })) }, "take the file's value"),
+      ),
+      said,
+      shownText,
+    ];
   },
 };
 
