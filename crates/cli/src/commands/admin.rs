@@ -32,7 +32,7 @@ pub(crate) struct Admin {
     what: What,
     /// The call that is cancelled; the seconds for which calls may go on that run at a drain, 30 by
     /// default; the key that is set or unset, and its value
-    #[arg(value_name = "WORDS", allow_hyphen_values = true)]
+    #[arg(value_name = "WORDS")]
     words: Vec<String>,
     /// Print the answer as JSON
     #[arg(long)]
@@ -116,12 +116,12 @@ impl What {
             (What::Drain, [seconds]) => json!({ "seconds": whole(seconds)? }),
             (What::Set, [key, value]) => json!({ "key": key, "value": value }),
             (What::Unset, [key]) => json!({ "key": key }),
-            (What::Cancel, _) => return Err(wants("`cancel` takes the number of a call")),
-            (What::Drain, _) => return Err(wants("`drain` takes a number of seconds")),
-            (What::Set, _) => return Err(wants("`set` takes a key and a value")),
-            (What::Unset, _) => return Err(wants("`unset` takes a key")),
+            (What::Cancel, _) => return Err(usage("`cancel` takes the number of a call")),
+            (What::Drain, _) => return Err(usage("`drain` takes a number of seconds")),
+            (What::Set, _) => return Err(usage("`set` takes a key and a value")),
+            (What::Unset, _) => return Err(usage("`unset` takes a key")),
             (_, []) => json!({}),
-            (_, [word, ..]) => return Err(wants(&format!("`{word}` is one word too many"))),
+            (_, [word, ..]) => return Err(usage(&format!("`{word}` is one word too many"))),
         })
     }
 
@@ -235,7 +235,7 @@ impl Admin {
     }
 }
 
-fn wants(what: &str) -> Failure {
+fn usage(what: &str) -> Failure {
     Failure::new(Exit::Usage, what).help("`dovetail admin --help` shows examples")
 }
 

@@ -89,7 +89,7 @@ impl Admin {
         value: Option<&str>,
     ) -> Result<Vec<String>, Status> {
         let changed = self.configured()?.set(key, value, who(context))?;
-        note(context, &format!("`{key}` was set"));
+        note(context, &format!("{key:?} was set"));
         Ok(changed)
     }
 

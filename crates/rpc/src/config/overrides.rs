@@ -9,6 +9,9 @@ use toml_edit::{DocumentMut, InlineTable, Item, Key, TableLike, Value};
 /// Tables that only the file changes: they say who may do what, also with this.
 const GUARDED: [&str; 3] = ["admin", "authentication", "permissions"];
 
+/// The most names on the way to a key.
+const MAX_NAMES: usize = 8;
+
 /// The values, by the paths of their keys.
 #[derive(Clone, Default)]
 pub(super) struct Overrides(BTreeMap<String, Override>);
@@ -24,10 +27,11 @@ struct Override {
 impl Overrides {
     /// Sets a key, or takes its value back. A value that TOML does not know is a text.
     pub(super) fn set(&mut self, key: &str, value: Option<&str>, by: &str) -> Result<(), Status> {
-        let names = Key::parse(key).map_err(|error| {
-            let what = format!("`{key}` is no key: {}", error.message());
-            Status::invalid_argument(what)
-        })?;
+        let none = |why: &str| Status::invalid_argument(format!("`{key}` is no key: {why}"));
+        let names = Key::parse(key).map_err(|error| none(error.message()))?;
+        if names.len() > MAX_NAMES {
+            return Err(none("it has too many names"));
+        }
         let names: Vec<_> = names.iter().map(|name| name.get().to_owned()).collect();
         if names
             .first()

@@ -125,6 +125,7 @@ fn administrators_set_keys() {
         ),
         ("quotas..burst", Some("1"), 400, "is no key"),
         ("", Some("1"), 400, "is no key"),
+        ("a.b.c.d.e.f.g.h.i", Some("1"), 400, "too many names"),
         ("server.threads", Some("7"), 400, "counts after a restart"),
         (
             "quotas.orders.place",
@@ -151,7 +152,9 @@ fn administrators_set_keys() {
             "who may do what",
         ),
     ];
-    for (key, value, status, text) in rows {
+    let long = vec!["a"; 100_000].join(".");
+    let long = [(long.as_str(), Some("1"), 400, "is no key")];
+    for (key, value, status, text) in rows.into_iter().chain(long) {
         let (found, answer) = shop.set(key, value);
         assert_eq!(found, status, "{key} {answer}");
         assert!(answer.contains(text), "{key} {answer}");
