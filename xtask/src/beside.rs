@@ -1,7 +1,7 @@
 //! Examples beside peers that are written in Python: `cargo xtask tracing`,
 //! `cargo xtask balancing`.
 
-use crate::peers::{self, Status};
+use crate::peers;
 use crate::stage::{self, Outcome};
 use crate::tools::{self, PYTHON};
 
@@ -23,12 +23,10 @@ fn beside(script: &str, example: &str, programs: &[&str]) -> Outcome {
     if let Err(missing) = tools::install(&[PYTHON]) {
         return Outcome::Skipped(missing);
     }
-    let peers = peers::prepare(&[&[PEER], programs].concat());
-    for peer in &peers {
-        if let Status::Missing { reason } = &peer.status {
-            return Outcome::Skipped(reason.clone());
-        }
-    }
+    let peers = match peers::built(&[&[PEER], programs].concat()) {
+        Ok(peers) => peers,
+        Err(missing) => return Outcome::Skipped(missing),
+    };
     let programs = peers.iter().filter(|peer| programs.contains(&peer.name));
     let programs = programs.flat_map(|peer| &peer.command).map(String::as_str);
     let program = match stage::built_program(example) {

@@ -1,6 +1,6 @@
 //! `cargo xtask identity`: stock clients call the example shop, which asks who they are.
 
-use crate::peers::{self, Status};
+use crate::peers;
 use crate::stage::{self, Outcome};
 use crate::tools::{self, CURL, NEOVIM, PYTHON};
 
@@ -16,10 +16,8 @@ pub(crate) fn stage() -> Outcome {
     if let Err(missing) = tools::install(&[PYTHON, CURL, NEOVIM]) {
         return Outcome::Skipped(missing);
     }
-    for peer in peers::prepare(PEERS) {
-        if let Status::Missing { reason } = peer.status {
-            return Outcome::Skipped(reason);
-        }
+    if let Err(missing) = peers::built(PEERS) {
+        return Outcome::Skipped(missing);
     }
     let shop = match stage::built_program("example-shop") {
         Ok(shop) => shop,

@@ -134,6 +134,19 @@ pub(crate) fn prepare(only: &[&str]) -> Vec<Peer> {
     side_by_side(cores(), &wanted, |recipe| recipe.prepare(&target))
 }
 
+/// Builds the peers of these names. The error is the reason for which one of them is missing.
+pub(crate) fn built(names: &[&str]) -> Result<Vec<Peer>, String> {
+    let mut peers = prepare(names);
+    let missing = peers.iter_mut().find_map(|peer| match &mut peer.status {
+        Status::Missing { reason } => Some(std::mem::take(reason)),
+        _ => None,
+    });
+    match missing {
+        Some(reason) => Err(reason),
+        None => Ok(peers),
+    }
+}
+
 /// The peer's place in the list of all. Our own programs have none: a new peer changes nothing for
 /// the others.
 pub(crate) fn place(name: &str) -> usize {

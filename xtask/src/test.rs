@@ -41,9 +41,7 @@ const STAGES: &[Stage] = &[
     ("a server that Prometheus reads", crate::prometheus::stage),
     ("a server behind Envoy", crate::envoy::stage),
     // Skipped among the tests above where the peers are not built yet.
-    ("the command with real peers", || {
-        stage::built_tests(&["--test", "peers"])
-    }),
+    ("the command with real peers", command_with_peers),
     ("docs: clients in other languages", crate::pages::clients),
     ("Connect's conformance suite", crate::conformance::stage),
     ("protobuf's conformance suite", crate::protobuf::stage),
@@ -101,6 +99,14 @@ fn every_order() -> Outcome {
     let loom = ["env", "RUSTFLAGS=--cfg loom"];
     let place = ["--lib", "--target-dir", "target/loom"];
     stage::command(&[&loom[..], &test, &place].concat())
+}
+
+/// The tests of the command that need peers, with the peers that they need.
+fn command_with_peers() -> Outcome {
+    match crate::peers::built(&["grpc", "python"]) {
+        Err(missing) => Outcome::Skipped(missing),
+        Ok(_) => stage::built_tests(&["--test", "peers"]),
+    }
 }
 
 /// A page that calls a server from Chromium.
