@@ -4,12 +4,14 @@ use crate::failure::{Exit, Failure, Result};
 use crate::remote::{by_descriptions, full_name};
 use crate::streams::Streamed;
 use crate::tables::{Table, forever, table};
-use crate::values::shown_arguments;
+use crate::values::shown;
 use dovetail::Wire;
 use dovetail::capture::{CapturedCall, Reader};
 use dovetail::encoding::{Decode, Encoding, Limits};
 use dovetail::types::Bytes;
-use dovetail_dynamic::{Contract, ParamsSlot, Reply, ReplySlot, Struct, to_json, type_name};
+use dovetail_dynamic::{
+    Contract, ParamsSlot, Reply, ReplySlot, Struct, arguments_to_json, to_json, type_name,
+};
 use dovetail_schema::{Method, ServiceId};
 use serde_json::{Map, Value as Json, json};
 use std::collections::HashMap;
@@ -165,7 +167,10 @@ impl Captured {
             };
         };
         let arguments = match arguments(contract, known.method, &call) {
-            Ok(values) => shown_arguments(contract, known.service, known.method, &values),
+            Ok(values) => {
+                let json = arguments_to_json(contract, known.method, &values);
+                shown(contract, known.service, known.method, json)
+            }
             Err(why) => unread(&why),
         };
         let items = call.items.iter().map(|item| {

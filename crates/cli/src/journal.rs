@@ -2,9 +2,9 @@
 
 use crate::output;
 use crate::paint::{Paint, Stream, Style};
-use crate::values::logged_arguments;
+use crate::values::shown;
 use dovetail::{Context, Status};
-use dovetail_dynamic::{Contract, Reply, Struct, to_log, type_name};
+use dovetail_dynamic::{Contract, Reply, Struct, arguments_to_log, to_log, type_name};
 use dovetail_schema::{Method, ServiceId};
 use dovetail_wire::visible_json;
 use serde_json::Value as Json;
@@ -36,7 +36,8 @@ impl Journal {
         time: Duration,
     ) {
         let paint = self.paint;
-        let arguments = logged_arguments(self.contract, self.service, method, params);
+        let arguments = arguments_to_log(self.contract, method, params);
+        let arguments = shown(self.contract, self.service, method, arguments);
         let outcome = match reply {
             Err(status) => paint.text(Style::Error, &status.code().to_string()),
             Ok(_) if method.oneway => paint.text(Style::Faint, "one-way"),

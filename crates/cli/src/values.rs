@@ -3,10 +3,7 @@
 use dovetail::Wire;
 use dovetail::encoding::Limits;
 use dovetail::protocol::{Protocol, Transport};
-use dovetail_dynamic::{
-    Contract, JsonError, Struct, arguments_from_json, arguments_to_json, arguments_to_log,
-    from_text,
-};
+use dovetail_dynamic::{Contract, JsonError, Struct, arguments_from_json, from_text};
 use dovetail_protocol::thrift;
 use dovetail_schema::{Method, Schema, ServiceId, capnp};
 use serde_json::{Value as Json, json};
@@ -56,30 +53,9 @@ pub(crate) fn arguments_in_text(
     Ok([(param.id, message)].into_iter().collect())
 }
 
-/// Returns the arguments in the form that is shown.
-pub(crate) fn shown_arguments(
-    contract: &Contract<'_>,
-    service: ServiceId,
-    method: &Method,
-    values: &Struct,
-) -> Json {
-    let json = arguments_to_json(contract, method, values);
-    message_of(contract, service, method, json)
-}
-
-/// Returns the arguments in the form that a log has, without the values of sensitive fields.
-pub(crate) fn logged_arguments(
-    contract: &Contract<'_>,
-    service: ServiceId,
-    method: &Method,
-    values: &Struct,
-) -> Json {
-    let json = arguments_to_log(contract, method, values);
-    message_of(contract, service, method, json)
-}
-
-/// Returns the message of a call that has one, else all of its arguments.
-fn message_of(
+/// Returns arguments in JSON in the form that is shown: the message of a call that has one, else
+/// all of them.
+pub(crate) fn shown(
     contract: &Contract<'_>,
     service: ServiceId,
     method: &Method,

@@ -5,10 +5,10 @@ use crate::paint::{Stream, Style};
 use crate::run::Entrance;
 use crate::sample::{Behavior, Sample};
 use crate::tables::forever;
-use crate::values::{duration, shown_arguments};
+use crate::values::{duration, shown};
 use clap::Args;
 use dovetail::Address;
-use dovetail_dynamic::{Contract, Plausible};
+use dovetail_dynamic::{Contract, Plausible, arguments_to_json};
 use dovetail_schema::{Schema, ServiceId};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -117,7 +117,8 @@ impl Serve {
         let mut call = format!("{} call {at} {service}.{}", program(), method.name);
         if !method.params.is_empty() {
             let arguments = Plausible::new(contract, self.seed).arguments(method);
-            let json = shown_arguments(contract, *services.first()?, method, &arguments);
+            let json = arguments_to_json(contract, method, &arguments);
+            let json = shown(contract, *services.first()?, method, json);
             call += &format!(" {}", quoted(&json.to_string()));
         }
         Some(call)
