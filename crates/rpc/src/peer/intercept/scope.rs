@@ -45,7 +45,7 @@ impl Scope {
     }
 
     /// True for a method that its service has by any of these names. A name without a package
-    /// stands for one with any.
+    /// stands for one with any. A function, whose service has no name, is meant by its own.
     pub(crate) fn takes(&self, services: &[&str], method: &str) -> bool {
         let is = |name: &str| {
             let mut services = services.iter();
@@ -53,7 +53,7 @@ impl Scope {
         };
         match self {
             Scope::All => true,
-            Scope::Service(service) => is(service),
+            Scope::Service(name) => is(name) || (services.contains(&"") && name == method),
             Scope::Method {
                 service,
                 method: name,
@@ -66,6 +66,35 @@ impl Scope {
             Scope::All => "everything".to_owned(),
             Scope::Service(service) => format!("`{service}`"),
             Scope::Method { service, method } => format!("`{service}/{method}`"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places() {
+        let orders: &[&str] = &["shop.v1.Orders"];
+        let function: &[&str] = &[""];
+        for (place, services, method, taken) in [
+            ("", orders, "place", true),
+            ("shop.v1.Orders", orders, "place", true),
+            ("Orders", orders, "place", true),
+            ("Orders/place", orders, "place", true),
+            ("Orders/place", orders, "open", false),
+            ("place", orders, "place", false),
+            ("place", function, "place", true),
+            ("/place", function, "place", true),
+            ("place", function, "open", false),
+        ] {
+            let scope = Scope::of_any(place);
+            assert_eq!(
+                scope.takes(services, method),
+                taken,
+                "{place:?} {services:?} {method}"
+            );
         }
     }
 }
