@@ -1,4 +1,6 @@
 use crate::counters::Counters;
+use crate::transport::Stream;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A view of a running server, for statistics and administrators. The server may have ended.
@@ -19,6 +21,9 @@ pub(crate) trait Observer: Send + Sync {
 
     /// Returns the names of its services.
     fn services(&self) -> Vec<String>;
+
+    /// Opens a connection to it from inside the process; `None` where it takes no more.
+    fn connect(&self) -> Option<Arc<dyn Stream>>;
 }
 
 /// A connection.

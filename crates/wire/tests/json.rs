@@ -444,3 +444,44 @@ fn what_nobody_knows_is_passed_over_no_deeper_than_a_value() {
     let read = Encoding::Json.decode(&mut value, &text.into(), limits);
     assert!(read.is_ok());
 }
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Card {
+    number: i64,
+    holder: Option<Inner>,
+    past: Vec<Card>,
+}
+
+message!(Card {
+    1 number: i64 [sensitive],
+    2 holder: Option<Inner> [sensitive],
+    3 past: Vec<Card>,
+});
+
+#[test]
+fn sensitive_fields_are_hidden_where_that_is_asked_for() {
+    let card = |number, holder, past| Card {
+        number,
+        holder,
+        past,
+    };
+    let inner = Some(Inner { some_number: 5 });
+    for (value, text) in [
+        (card(7, None, vec![]), r#"{"number":"…","past":[]}"#),
+        (
+            card(
+                7,
+                inner.clone(),
+                vec![card(8, inner, vec![]), card(9, None, vec![])],
+            ),
+            r#"{"number":"…","holder":"…","past":[{"number":"…","holder":"…","past":[]},{"number":"…","past":[]}]}"#,
+        ),
+    ] {
+        let mut out = Vec::new();
+        let mut writer = json::Writer::new(&mut out, Limits::default()).hide_sensitive();
+        value.write(&mut writer).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), text);
+        let plain = String::from_utf8(json::to_bytes(&value).unwrap()).unwrap();
+        assert!(!plain.contains('…'), "{plain}");
+    }
+}

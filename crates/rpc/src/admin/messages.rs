@@ -1,6 +1,8 @@
 //! The contract: what administrators are told.
 
-use crate::capture::CaptureFilter;
+use super::contract::ContractService;
+use super::invoke::{Invocation, InvocationMessage};
+use crate::capture::{CaptureFilter, ShownCall};
 use crate::descriptor;
 use dovetail_wire::{Bytes, message};
 use std::collections::BTreeMap;
@@ -36,6 +38,13 @@ descriptor!(pub(crate) static ADMIN = "Admin" in "dovetail.admin.v1" {
     /// Captures calls with all that they carry, until the time or the room is used up. The items
     /// are the parts of a file, which `dovetail capture` shows.
     capture(1 filter: CaptureFilter) -> (), stream<Bytes> [permission("dovetail.admin.capture")];
+    /// Captures calls likewise. The items are the calls, with their messages in JSON.
+    captured(1 filter: CaptureFilter) -> (), stream<ShownCall> [permission("dovetail.admin.capture")];
+    /// The services with their methods and types.
+    contract() -> Vec<ContractService> [idempotent, permission("dovetail.admin.read")];
+    /// Makes a call of the server, with JSON. The server treats it as that of any caller, with
+    /// these headers. It is cancelled with this call.
+    invoke(1 call: Invocation) -> (), stream<InvocationMessage> [permission("dovetail.admin.call")];
 });
 
 #[derive(Clone, Debug, Default, PartialEq)]

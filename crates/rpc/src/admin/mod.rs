@@ -5,6 +5,8 @@
 //! ```
 
 mod calls;
+mod contract;
+mod invoke;
 mod messages;
 mod service;
 
@@ -23,6 +25,7 @@ use crate::web::Page;
 use calls::{Calls, Watch};
 use dovetail_protocol::http::Response;
 use dovetail_wire::Bytes;
+use invoke::Invocations;
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -74,6 +77,7 @@ struct Inner {
     statistics: Statistics,
     calls: Arc<Calls>,
     recorder: Arc<Recorder>,
+    invocations: Invocations,
     server: OnceLock<Arc<dyn Observer>>,
     refusals: OnceLock<Refusals>,
     config: OnceLock<Box<dyn Configuration>>,
@@ -121,6 +125,7 @@ impl Default for Admin {
             statistics: Statistics::new(),
             calls: Arc::new(Calls::new()),
             recorder: Arc::default(),
+            invocations: Invocations::default(),
             server: OnceLock::new(),
             refusals: OnceLock::new(),
             config: OnceLock::new(),

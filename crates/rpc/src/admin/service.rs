@@ -1,6 +1,8 @@
 //! The service `dovetail.admin.v1.Admin`.
 
 use super::calls::RunningCall;
+use super::contract::ContractService;
+use super::invoke::{Answer, Invocation};
 use super::messages::{
     ADMIN, Bucket, Call as CallRow, Connection, Method, Overview, RecentCall, Refusal, Reloaded,
     Server,
@@ -12,6 +14,7 @@ use crate::names::{self, ChannelStatus, Health, State};
 use crate::observer::Watched;
 use crate::peer::call::{Call, HandlerFuture};
 use crate::peer::intercept::Outcome;
+use crate::peer::streams::Items;
 use crate::statistics::MethodStatistics;
 use crate::trace::Span;
 use crate::{Code, Context, Service, Status, clock};
@@ -93,6 +96,17 @@ impl Admin {
         Ok(changed)
     }
 
+    fn invoke(&self, context: &Context, invocation: &Invocation) -> Result<Answer, Status> {
+        let server = self.0.server.get();
+        let connection = server.and_then(|server| server.connect());
+        let connection = connection
+            .ok_or_else(|| Status::new(Code::Unavailable, "the server takes no more calls"))?;
+        let answer = self.0.invocations.start(invocation, connection)?;
+        let called = format!("{}/{} is called", invocation.service, invocation.method);
+        note(context, &called);
+        Ok(answer)
+    }
+
     fn drain(&self, context: &Context, seconds: i32) {
         note(context, "the program is asked to end");
         let seconds = u64::try_from(seconds).unwrap_or(0);
@@ -172,6 +186,25 @@ impl Service for Admin {
                     let chunks = self.capture(&filter)?;
                     note(&context, "calls are captured");
                     Ok::<_, Status>(chunks)
+                },
+            ),
+            Some("captured") => call.stream(
+                (CaptureFilter::default(),),
+                |context, (filter,)| async move {
+                    let calls = self.0.recorder.show(&filter)?;
+                    note(&context, "calls are captured");
+                    Ok::<_, Status>(Items::new(calls))
+                },
+            ),
+            Some("contract") => call.unary((), |_, ()| async {
+                let services = self.0.recorder.services().iter();
+                Ok::<_, Status>(services.map(ContractService::from).collect::<Vec<_>>())
+            }),
+            Some("invoke") => call.stream(
+                (Invocation::default(),),
+                |context, (invocation,)| async move {
+                    let answer = self.invoke(&context, &invocation)?;
+                    Ok::<_, Status>(Items::new(answer))
                 },
             ),
             _ => call.no_such_method(),

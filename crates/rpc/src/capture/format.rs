@@ -195,6 +195,17 @@ pub(super) fn encoded<T: Message + Value>(message: &T) -> Vec<u8> {
     tagged::to_bytes(message).unwrap_or_default()
 }
 
+/// Takes the next call off the content of a chunk, in which each is behind its length.
+pub(super) fn next_call(calls: &mut Bytes) -> io::Result<CapturedCall> {
+    let length = calls.first_chunk::<4>();
+    let length = length.map(|bytes| u32::from_le_bytes(*bytes) as usize);
+    let end = length.and_then(|length| length.checked_add(4));
+    let end = end.filter(|end| *end <= calls.len());
+    let end = end.ok_or_else(|| broken("a call is longer than its chunk"))?;
+    let call = calls.split_to(end).split_off(4);
+    tagged::from_bytes(&call).map_err(broken)
+}
+
 /// Returns a chunk with this content.
 pub(super) fn chunk(kind: Kind, content: &[u8]) -> Vec<u8> {
     let packed = compress_zstd(content).filter(|packed| packed.len() < content.len());

@@ -14,6 +14,7 @@ mod queue;
 mod reader;
 mod recorder;
 mod recording;
+mod shown;
 
 #[cfg(feature = "async")]
 pub use client::capture;
@@ -24,3 +25,4 @@ pub use format::{
 pub use reader::Reader;
 pub(crate) use recorder::Recorder;
 pub(crate) use recording::Recording;
+pub(crate) use shown::ShownCall;

@@ -1,7 +1,7 @@
 use super::Recording;
 use super::filter::Filter;
 use super::format::{
-    self, CaptureHeader, CaptureIndex, CaptureSummary, END, Kind, MAGIC, chunk, encoded,
+    CaptureHeader, CaptureIndex, CaptureSummary, END, Kind, MAGIC, chunk, encoded,
 };
 use super::recording::micros;
 use crate::method::Method;
@@ -23,9 +23,19 @@ const WAITING: usize = 64 << 20;
 /// The longest time that a call waits for its chunk to be full.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// The calls of a capture, on their way into its file.
+/// The form in which calls leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// As the parts of a file.
+    File,
+    /// As calls with messages in JSON, each behind its length.
+    Text,
+}
+
+/// The calls of a capture, on their way to the administrator.
 pub(crate) struct Queue {
     filter: Filter,
+    form: Form,
     began: Instant,
     next: AtomicU64,
     /// The calls that run.
@@ -83,23 +93,45 @@ impl State {
         entry.last = entry.last.max(last);
         entry.calls += 1;
     }
+
+    /// Appends the summary and the end of a file.
+    fn summarize(&mut self) {
+        let index = std::mem::take(&mut self.index);
+        let summary = CaptureSummary {
+            calls: index.iter().map(|entry| entry.calls).sum(),
+            left_out: self.left_out,
+            reason: self.over.unwrap_or_default().to_owned(),
+            index,
+        };
+        let mut last = chunk(Kind::Summary, &encoded(&summary));
+        last.extend((self.offset as u64).to_le_bytes());
+        last.extend_from_slice(END);
+        self.push(last);
+    }
 }
 
 impl Queue {
-    pub(super) fn new(filter: Filter, services: Vec<ServiceDescription>) -> Self {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        let header = CaptureHeader {
-            began: now.map_or(0, micros),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            services,
-            filter: filter.asked.clone(),
-        };
+    pub(super) fn new(
+        filter: Filter,
+        form: Form,
+        services: impl FnOnce() -> Vec<ServiceDescription>,
+    ) -> Self {
         let mut state = State::default();
-        let mut first = MAGIC.to_vec();
-        first.extend(chunk(Kind::Header, &encoded(&header)));
-        state.push(first);
+        if form == Form::File {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH);
+            let header = CaptureHeader {
+                began: now.map_or(0, micros),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                services: services(),
+                filter: filter.asked.clone(),
+            };
+            let mut first = MAGIC.to_vec();
+            first.extend(chunk(Kind::Header, &encoded(&header)));
+            state.push(first);
+        }
         Queue {
             filter,
+            form,
             began: Instant::now(),
             next: AtomicU64::new(0),
             open: Mutex::default(),
@@ -111,6 +143,10 @@ impl Queue {
 
     pub(super) fn filter(&self) -> &Filter {
         &self.filter
+    }
+
+    pub(super) fn form(&self) -> Form {
+        self.form
     }
 
     pub(super) fn began(&self) -> Instant {
@@ -222,9 +258,13 @@ impl Queue {
         if calls.is_empty() {
             return;
         }
-        let chunk = chunk(Kind::Calls, &calls);
+        let length = calls.len();
+        let chunk = match self.form {
+            Form::File => chunk(Kind::Calls, &calls),
+            Form::Text => calls,
+        };
         let mut state = self.lock();
-        state.waiting -= calls.len();
+        state.waiting -= length;
         entry.offset = whole(state.offset);
         state.index.push(entry);
         state.push(chunk);
@@ -233,19 +273,16 @@ impl Queue {
 
     fn finish(&self) {
         let mut state = self.lock();
-        let index = std::mem::take(&mut state.index);
-        let summary = CaptureSummary {
-            calls: index.iter().map(|entry| entry.calls).sum(),
-            left_out: state.left_out,
-            reason: state.over.unwrap_or_default().to_owned(),
-            index,
-        };
-        let mut last = format::chunk(Kind::Summary, &encoded(&summary));
-        last.extend((state.offset as u64).to_le_bytes());
-        last.extend_from_slice(END);
-        state.push(last);
+        if self.form == Form::File {
+            state.summarize();
+        }
         state.whole = true;
         wake(state);
+    }
+
+    /// Returns how many calls have been left out so far.
+    pub(super) fn left_out(&self) -> i64 {
+        self.lock().left_out
     }
 
     /// Returns the next chunk; `None` behind the last one.

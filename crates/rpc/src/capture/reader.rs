@@ -93,14 +93,7 @@ impl<R: Read> Reader<R> {
                 None => return Ok(None),
             }
         }
-        let length = self.calls.first_chunk::<4>();
-        let length = length.map(|bytes| u32::from_le_bytes(*bytes) as usize);
-        let end = length.and_then(|length| length.checked_add(4));
-        let end = end.filter(|end| *end <= self.calls.len());
-        let end = end.ok_or_else(|| broken("a call is longer than its chunk"))?;
-        let call = self.calls.split_to(end).split_off(4);
-        let read = tagged::from_bytes(&call);
-        read.map(Some).map_err(broken)
+        format::next_call(&mut self.calls).map(Some)
     }
 }
 

@@ -1,5 +1,6 @@
 use super::filter::Filter;
-use super::queue::Queue;
+use super::queue::{Form, Queue};
+use super::shown::ShownCalls;
 use super::{CaptureFilter, Recording};
 use crate::method::ServiceDescriptor;
 use crate::peer::intercept::CallHead;
@@ -26,11 +27,27 @@ impl Recorder {
         let _ = self.services.set(services.to_vec());
     }
 
+    /// Returns the services of the server.
+    pub(crate) fn services(&self) -> &[&'static ServiceDescriptor] {
+        self.services.get().map(Vec::as_slice).unwrap_or_default()
+    }
+
     /// Begins a capture, if none runs. Returns the parts of its file.
     pub(crate) fn start(self: &Arc<Self>, filter: &CaptureFilter) -> Result<Chunks, Status> {
-        let services = self.services.get().map(Vec::as_slice).unwrap_or_default();
-        let services = services.iter().map(|service| describe(service)).collect();
-        let queue = Arc::new(Queue::new(Filter::new(filter)?, services));
+        self.begin_as(filter, Form::File)
+    }
+
+    /// Begins a capture, if none runs. Returns its calls, with messages in JSON.
+    pub(crate) fn show(self: &Arc<Self>, filter: &CaptureFilter) -> Result<ShownCalls, Status> {
+        self.begin_as(filter, Form::Text).map(ShownCalls::new)
+    }
+
+    fn begin_as(self: &Arc<Self>, filter: &CaptureFilter, form: Form) -> Result<Chunks, Status> {
+        let services = || {
+            let services = self.services().iter();
+            services.map(|service| describe(service)).collect()
+        };
+        let queue = Arc::new(Queue::new(Filter::new(filter)?, form, services));
         let before = self
             .running
             .compare_and_swap(&None::<Arc<Queue>>, Some(queue.clone()));
@@ -79,6 +96,13 @@ impl Recorder {
 pub(crate) struct Chunks {
     queue: Arc<Queue>,
     recorder: Arc<Recorder>,
+}
+
+impl Chunks {
+    /// Returns how many calls have been left out so far.
+    pub(super) fn left_out(&self) -> i64 {
+        self.queue.left_out()
+    }
 }
 
 impl Stream for Chunks {

@@ -1,7 +1,7 @@
 use super::format::{CapturedCall, CapturedHeader, CapturedItem, encoded};
-use super::queue::Queue;
+use super::queue::{Form, Queue};
 use crate::peer::intercept::{CallEnd, CallHead, Direction, Outcome};
-use crate::peer::record::{Record, Tagged, tagged};
+use crate::peer::record::{Kept, Record, Recorded as Value};
 use crate::sessions::HEADER;
 use crate::{Context, clock};
 use dovetail_wire::description::{Masks, Part};
@@ -32,6 +32,8 @@ pub(crate) struct Recording {
     queue: Arc<Queue>,
     /// The sensitive fields of the method's messages.
     masks: Option<Arc<Masks>>,
+    /// In JSON the one parameter and the result have no object around them.
+    bare: bool,
     number: u64,
     began: Instant,
     call: Mutex<Recorded>,
@@ -87,6 +89,7 @@ impl Recording {
         let size = OVERHEAD + headers.sum::<usize>();
         Recording {
             masks: queue.masks(head.method()),
+            bare: head.method().messages,
             queue: queue.clone(),
             number,
             began,
@@ -102,15 +105,22 @@ impl Recording {
         self.call.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hides the sensitive values of a message.
-    fn hide(&self, part: Part, message: Tagged) -> Tagged {
-        let Some(masks) = &self.masks else {
-            return message;
-        };
-        let mut hidden = masks.hide(part);
-        let read = Encoding::Tagged.decode(&mut hidden, &message?, Limits::default());
-        read.map_err(|error| format!("its sensitive fields cannot be hidden: {error}"))?;
-        tagged(&hidden)
+    /// Encodes a message without its sensitive values.
+    fn encode(&self, part: Part, message: &dyn Value) -> Kept {
+        match (self.queue.form(), &self.masks) {
+            (Form::Text, _) => {
+                let is_item = matches!(part, Part::ClientStream | Part::ServerStream);
+                message.json(self.bare || is_item)
+            }
+            (Form::File, None) => message.tagged(),
+            (Form::File, Some(masks)) => {
+                let mut hidden = masks.hide(part);
+                let message = message.tagged()?;
+                let read = Encoding::Tagged.decode(&mut hidden, &message, Limits::default());
+                read.map_err(|error| format!("its sensitive fields cannot be hidden: {error}"))?;
+                hidden.tagged()
+            }
+        }
     }
 
     /// The capture ends before the call.
@@ -125,8 +135,8 @@ impl Recording {
 }
 
 impl Record for Recording {
-    fn parameters(&self, parameters: Tagged) {
-        let parameters = self.hide(Part::Parameters, parameters);
+    fn parameters(&self, parameters: &dyn Value) {
+        let parameters = self.encode(Part::Parameters, parameters);
         let mut recorded = self.lock();
         recorded.call.missing.clear();
         if let Some(parameters) = recorded.keep("the parameters", parameters) {
@@ -134,11 +144,11 @@ impl Record for Recording {
         }
     }
 
-    fn item(&self, direction: Direction, item: Tagged) {
+    fn item(&self, direction: Direction, item: &dyn Value) {
         let at = micros(self.began.elapsed());
         let item = match direction {
-            Direction::Sent => self.hide(Part::ServerStream, item),
-            Direction::Received => self.hide(Part::ClientStream, item),
+            Direction::Sent => self.encode(Part::ServerStream, item),
+            Direction::Received => self.encode(Part::ClientStream, item),
         };
         let mut recorded = self.lock();
         if let Some(item) = recorded.keep("an item", item) {
@@ -147,16 +157,16 @@ impl Record for Recording {
         }
     }
 
-    fn reply(&self, reply: Tagged) {
-        let reply = self.hide(Part::Reply, reply);
+    fn reply(&self, reply: &dyn Value) {
+        let reply = self.encode(Part::Reply, reply);
         let mut recorded = self.lock();
         if let Some(reply) = recorded.keep("the result", reply) {
             recorded.call.reply = reply;
         }
     }
 
-    fn thrown(&self, exception: Tagged) {
-        let exception = self.hide(Part::ServerStream, exception);
+    fn thrown(&self, exception: &dyn Value) {
+        let exception = self.encode(Part::ServerStream, exception);
         let mut recorded = self.lock();
         if let Some(thrown) = recorded.keep("the exception of the stream", exception) {
             recorded.call.thrown = thrown;
@@ -199,7 +209,7 @@ impl Recorded {
     }
 
     /// Returns the bytes, unless the call is over, or they cannot be kept, which is noted.
-    fn keep(&mut self, what: &str, bytes: Tagged) -> Option<Bytes> {
+    fn keep(&mut self, what: &str, bytes: Kept) -> Option<Bytes> {
         if self.over {
             return None;
         }

@@ -1,5 +1,5 @@
 use super::machine::code_of;
-use super::record::{Record, tagged};
+use super::record::Record;
 use super::share::{Charge, SMALL};
 use crate::buffers::Gathered;
 use crate::method::Method;
@@ -256,9 +256,7 @@ impl Call {
                     if let Err(status) = self.context.observe_item(Direction::Sent, None) {
                         return self.fail(&status);
                     }
-                    self.record(|recording| {
-                        recording.item(Direction::Sent, tagged(&ItemOf(&item, 0)))
-                    });
+                    self.record(|recording| recording.item(Direction::Sent, &ItemOf(&item, 0)));
                     if let Err(status) = streams.send(item).await {
                         return self.fail(&status);
                     }
@@ -276,7 +274,7 @@ impl Call {
     /// Gives the answer that a stream follows.
     fn begin<T: FieldValue, E: Exceptions>(&mut self, answer: &Result<T, E>) -> Result<(), Status> {
         self.choose();
-        self.record(|recording| recording.reply(tagged(&ReplyBody(answer))));
+        self.record(|recording| recording.reply(&ReplyBody(answer)));
         let result = T::when_absent().is_none();
         let begun = self
             .incoming
@@ -302,7 +300,7 @@ impl Call {
             return self.fail(status);
         }
         let answer: Result<T, E> = Err(exception);
-        self.record(|recording| recording.reply(tagged(&ReplyBody(&answer))));
+        self.record(|recording| recording.reply(&ReplyBody(&answer)));
         let (body, limits) = (ReplyBody(&answer), self.limits);
         match self
             .incoming
@@ -317,7 +315,7 @@ impl Call {
     /// Ends the stream with an exception, or the call with a status.
     fn break_off<E: Exceptions>(mut self, streams: &StreamCall, exception: E) -> Reply {
         if exception.as_status().is_none() {
-            self.record(|recording| recording.thrown(tagged(&Thrown(&exception))));
+            self.record(|recording| recording.thrown(&Thrown(&exception)));
         }
         let (reply, out) = (&self.incoming.reply, &mut self.out);
         match reply.end_with(streams, out, exception, self.limits) {
@@ -429,7 +427,7 @@ impl Call {
         let error = match read {
             Ok(read) if read == body.len() => {
                 let params = Received(&initial, self.method.params);
-                self.record(|recording| recording.parameters(tagged(&params)));
+                self.record(|recording| recording.parameters(&params));
                 return Ok(initial);
             }
             Ok(read) => DecodeErrorKind::TrailingBytes {
@@ -559,7 +557,7 @@ impl Call {
     fn observe_result<T: FieldValue, E: Exceptions>(&self, result: &Result<T, E>) {
         let failed = result.as_ref().err().and_then(Exceptions::as_status);
         if failed.is_none() {
-            self.record(|recording| recording.reply(tagged(&ReplyBody(result))));
+            self.record(|recording| recording.reply(&ReplyBody(result)));
         }
         match result {
             Ok(_) => self.end(Outcome::Returned),

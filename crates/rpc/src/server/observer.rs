@@ -1,6 +1,7 @@
-use super::Shared;
+use super::{ListenerKind, Shared, threads};
 use crate::counters::{Counters, SharedCounters};
 use crate::observer::{Observer, Watched};
+use crate::transport::{Stream, memory_pair};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
@@ -56,5 +57,13 @@ impl Observer for ServerObserver {
 
     fn services(&self) -> Vec<String> {
         self.services.clone()
+    }
+
+    fn connect(&self) -> Option<Arc<dyn Stream>> {
+        let shared = self.shared.upgrade();
+        let shared = shared.filter(|shared| !shared.draining.load(Ordering::Relaxed))?;
+        let (ours, theirs) = memory_pair();
+        threads::spawn(Arc::new(theirs), &shared, ListenerKind::InProcess);
+        Some(Arc::new(ours))
     }
 }

@@ -44,7 +44,8 @@ pub(super) fn accept(listener: &dyn Listener, shared: &Arc<Shared>) {
     }
 }
 
-fn spawn(stream: Arc<dyn Stream>, shared: &Arc<Shared>, kind: ListenerKind) {
+/// Serves a connection in a thread of its own.
+pub(super) fn spawn(stream: Arc<dyn Stream>, shared: &Arc<Shared>, kind: ListenerKind) {
     let Some(mut guard) = shared.admit(Some(stream.clone()), kind, &stream.peer()) else {
         return stream.shutdown();
     };

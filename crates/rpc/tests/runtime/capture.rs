@@ -222,7 +222,7 @@ fn check(call: &CapturedCall, what: &str) {
 /// A message with a field that nobody may read, and one with a form of its own in protobuf.
 #[derive(Clone, Default, PartialEq, Message)]
 #[dovetail(debug)]
-struct Login {
+pub(crate) struct Login {
     user: String,
     #[dovetail(sensitive)]
     password: String,
@@ -231,7 +231,7 @@ struct Login {
 }
 
 #[dovetail::service]
-trait Accounts {
+pub(crate) trait Accounts {
     async fn check(
         &self,
         login: Login,
@@ -240,7 +240,7 @@ trait Accounts {
     async fn all(&self, login: Login) -> Result<Items<'_, Login>, Status>;
 }
 
-struct Answers;
+pub(crate) struct Answers;
 
 impl Accounts for Answers {
     async fn check(&self, login: Login, pin: Option<i32>) -> Result<Login, Status> {

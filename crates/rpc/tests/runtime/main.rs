@@ -30,6 +30,13 @@ mod compression;
 mod concurrency;
 #[cfg(feature = "config")]
 mod config;
+#[cfg(all(
+    feature = "grpc",
+    feature = "macros",
+    feature = "tls",
+    feature = "tokens"
+))]
+mod console;
 #[cfg(all(feature = "grpc", feature = "macros"))]
 mod contracts;
 mod cuts;

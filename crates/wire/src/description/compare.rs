@@ -415,9 +415,15 @@ fn call(flags: u8) -> String {
 
 /// A type as the contract spells it.
 fn type_text(parsed: &Parsed<'_>, ty: &Type<usize>) -> String {
+    show(&spelled(parsed, ty))
+}
+
+/// Returns a type as a contract has it: `map<string, list<Order>>`. It ends early where it has some
+/// hundred characters.
+pub fn spelled(parsed: &Parsed<'_>, ty: &Type<usize>) -> String {
     let mut text = String::new();
     spell(parsed, ty, &mut text);
-    show(&text)
+    text
 }
 
 fn spell(parsed: &Parsed<'_>, ty: &Type<usize>, text: &mut String) {

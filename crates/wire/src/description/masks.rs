@@ -4,7 +4,7 @@ use crate::{
 };
 
 /// Stands in the place of text and bytes that are hidden.
-const HIDDEN: &str = "…";
+pub(crate) const HIDDEN: &str = "…";
 
 /// A message of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

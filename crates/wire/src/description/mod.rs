@@ -12,8 +12,9 @@ mod notes;
 mod parse;
 mod remarks;
 
-pub use compare::{Incompatible, compare};
+pub use compare::{Incompatible, compare, spelled};
 pub use logical::Logical;
+pub(crate) use masks::HIDDEN;
 pub use masks::{Masks, Part};
 pub use named::Named;
 pub use notes::{Notes, fresh, fresh_params};

@@ -1,6 +1,7 @@
 use super::text::{quote, write};
 use super::{RESERVED, RESULT, any, camel_case, mask};
 use crate::depth::Depth;
+use crate::description::HIDDEN;
 use crate::{Any, AnyTypes, Dynamic, EncodeError, Field, Form, Kind, Limits, Names, WrittenNodes};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -52,6 +53,10 @@ pub struct Writer<'a> {
     reply: bool,
     replied: Option<i32>,
     numbers: bool,
+    hides: bool,
+    /// The sensitive field that is being written: the number of places around it, and the place of
+    /// its value in the output.
+    hidden: Option<(usize, usize)>,
 }
 
 impl<'a> Writer<'a> {
@@ -67,6 +72,8 @@ impl<'a> Writer<'a> {
             reply: false,
             replied: None,
             numbers: false,
+            hides: false,
+            hidden: None,
         }
     }
 
@@ -82,6 +89,13 @@ impl<'a> Writer<'a> {
     #[must_use]
     pub fn numbers(mut self, numbers: bool) -> Self {
         self.numbers = numbers;
+        self
+    }
+
+    /// Writes `"…"` in the place of each sensitive field's value, for display and for logs.
+    #[must_use]
+    pub fn hide_sensitive(mut self) -> Self {
+        self.hides = true;
         self
     }
 
@@ -425,10 +439,17 @@ impl crate::Writer for Writer<'_> {
         };
         self.outer.push(behind);
         self.place = inside;
+        if self.hides && field.sensitive && self.hidden.is_none() {
+            self.hidden = Some((self.outer.len(), self.out.len()));
+        }
         Ok(())
     }
 
     fn end_field(&mut self) -> Result<(), EncodeError> {
+        if let Some((_, start)) = self.hidden.take_if(|(depth, _)| *depth == self.outer.len()) {
+            self.out.truncate(start);
+            quote(HIDDEN, self.out);
+        }
         self.place = self.outer.pop().unwrap_or(Place::Field);
         Ok(())
     }

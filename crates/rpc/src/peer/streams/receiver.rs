@@ -1,7 +1,6 @@
 use super::inbox::Next;
 use super::{ItemOf, Source, StreamCall, decode_exception, decode_item};
 use crate::peer::intercept::Direction;
-use crate::peer::record::tagged;
 use crate::{Code, Context as CallContext, Exceptions, Status};
 use dovetail_wire::FieldValue;
 use futures_core::Stream;
@@ -90,7 +89,7 @@ impl<T: FieldValue, E: Exceptions> Receiver<T, E> {
                 if let (Ok(item), Some(observer)) = (&item, &self.observer)
                     && let Some(recording) = &observer.call.recording
                 {
-                    recording.item(Direction::Received, tagged(&ItemOf(item, 0)));
+                    recording.item(Direction::Received, &ItemOf(item, 0));
                 }
                 Some(item.map_err(E::from))
             }
