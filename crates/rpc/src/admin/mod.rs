@@ -23,7 +23,7 @@ use crate::statistics::Statistics;
 use crate::throttle::Refusals;
 use crate::web::Page;
 use calls::{Calls, Watch};
-use dovetail_protocol::http::Response;
+use dovetail_protocol::http::{Request, Response};
 use dovetail_wire::Bytes;
 use invoke::Invocations;
 use std::fmt;
@@ -206,42 +206,19 @@ impl Admin {
 
     /// Returns the paths that serve browsers and programs without a contract.
     pub(crate) fn pages(&self) -> Vec<(&'static str, Page)> {
-        let page = |kind, text: &'static str| -> Page {
-            Box::new(move |_| secured(Response::new(200, kind, text)))
+        let admin = self.clone();
+        let ready = move |_: &Request| match admin.is_ready() {
+            true => Response::new(200, PLAIN, "ready\n"),
+            false => Response::new(503, PLAIN, "not ready\n"),
         };
-        let ready = self.clone();
-        vec![
-            (
-                "/",
-                page(
-                    "text/html; charset=utf-8",
-                    include_str!("console/index.html"),
-                ),
-            ),
-            (
-                "/console.js",
-                page(
-                    "text/javascript; charset=utf-8",
-                    include_str!("console/console.js"),
-                ),
-            ),
-            (
-                "/console.css",
-                page(
-                    "text/css; charset=utf-8",
-                    include_str!("console/console.css"),
-                ),
-            ),
+        let mut pages: Vec<(&'static str, Page)> = vec![
             ("/metrics", self.0.statistics.page()),
-            ("/health", page("text/plain; charset=utf-8", "ok\n")),
-            (
-                "/ready",
-                Box::new(move |_| match ready.is_ready() {
-                    true => Response::new(200, "text/plain; charset=utf-8", "ready\n"),
-                    false => Response::new(503, "text/plain; charset=utf-8", "not ready\n"),
-                }),
-            ),
-        ]
+            ("/health", page(PLAIN, "ok\n")),
+            ("/ready", Box::new(ready)),
+        ];
+        let console = CONSOLE.iter();
+        pages.extend(console.map(|(path, kind, text)| (*path, page(kind, text))));
+        pages
     }
 
     /// Returns true if the server takes calls.
@@ -251,6 +228,29 @@ impl Admin {
             .get()
             .is_some_and(|server| !server.is_draining())
     }
+}
+
+const PLAIN: &str = "text/plain; charset=utf-8";
+const HTML: &str = "text/html; charset=utf-8";
+const STYLE: &str = "text/css; charset=utf-8";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+
+/// The files of the console: paths, types and texts.
+const CONSOLE: [(&str, &str, &str); 10] = [
+    ("/", HTML, include_str!("console/index.html")),
+    ("/console.css", STYLE, include_str!("console/console.css")),
+    ("/console.js", SCRIPT, include_str!("console/console.js")),
+    ("/api.js", SCRIPT, include_str!("console/api.js")),
+    ("/captures.js", SCRIPT, include_str!("console/captures.js")),
+    ("/history.js", SCRIPT, include_str!("console/history.js")),
+    ("/pages.js", SCRIPT, include_str!("console/pages.js")),
+    ("/parts.js", SCRIPT, include_str!("console/parts.js")),
+    ("/services.js", SCRIPT, include_str!("console/services.js")),
+    ("/types.js", SCRIPT, include_str!("console/types.js")),
+];
+
+fn page(kind: &'static str, text: &'static str) -> Page {
+    Box::new(move |_| secured(Response::new(200, kind, text)))
 }
 
 /// Keeps other sites away from a page: nothing of theirs is loaded, and it is in no frame of

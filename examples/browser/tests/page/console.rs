@@ -3,6 +3,7 @@
 use crate::chromium::Chromium;
 use dovetail::admin::Admin;
 use dovetail::config::Config;
+use dovetail::identity::{Authentication, Tokens};
 use dovetail::{Code, Running, Server, Status, blocking::Channel};
 use serde_json::{Value, json};
 use std::thread;
@@ -188,4 +189,110 @@ fn a_limit_is_changed_in_the_console() {
     for running in [server, console] {
         running.shutdown(Duration::from_secs(5));
     }
+}
+
+/// Clicks the button of the page that has this text.
+fn click(browser: &mut Chromium, button: &str) {
+    browser.evaluate(&format!(
+        "Array.from(document.querySelectorAll('#page button'))
+           .find((button) => button.innerText === {}).click()",
+        json!(button)
+    ));
+}
+
+/// Types into the field of the page with this label.
+fn fill(browser: &mut Chromium, label: &str, text: &str) {
+    browser.evaluate(&format!(
+        "document.querySelector('#page [aria-label=' + CSS.escape({}) + ']').value = {}",
+        json!(label),
+        json!(text)
+    ));
+}
+
+#[test]
+#[ignore = "needs Chromium: `cargo xtask test --only browser` installs it"]
+fn calls_are_made_and_captured_in_the_console() {
+    let (server, console) = administered();
+    let mut browser = Chromium::start();
+    browser.open(&console.addresses()[0].to_string().replace("tcp:", "http:"));
+    let services = open(&mut browser, "services", "greet(");
+    assert!(
+        services.contains("greet(param1: string) → string"),
+        "{services}"
+    );
+
+    open(&mut browser, "call=greet", "one in each line");
+    fill(&mut browser, "param1", HOSTILE);
+    click(&mut browser, "call");
+    let answer = text_with(&mut browser, "OK");
+    let quoted = json!({ "result": format!("Hello, {HOSTILE}!") });
+    assert!(answer.contains(&format!("{quoted:#}")), "{answer}");
+    open(&mut browser, "call=stumble", "stumble()");
+    click(&mut browser, "call");
+    let answer = text_with(&mut browser, "internal");
+    assert!(answer.contains(HOSTILE), "{answer}");
+    open(&mut browser, "call=wait", "wait()");
+    click(&mut browser, "call");
+    text_with(&mut browser, "cancel");
+    click(&mut browser, "cancel");
+    text_with(&mut browser, "cancelled");
+    open(&mut browser, "calls", "No call runs.");
+
+    open(&mut browser, "captures", "Nothing is captured yet.");
+    fill(&mut browser, "methods", "greet");
+    click(&mut browser, "capture");
+    text_with(&mut browser, "Running: 0 calls.");
+    let channel = Channel::connect(&server.addresses()[0].to_string()).unwrap();
+    for name in ["Ada", HOSTILE] {
+        let greeting: String = channel.call_by_name("greet", (name,)).unwrap();
+        assert!(greeting.contains(name), "{greeting}");
+        assert!(channel.call_by_name::<i32>("stumble", ()).is_err());
+    }
+    text_with(&mut browser, "Running: 2 calls.");
+    browser.evaluate(
+        "document.querySelectorAll('#page details').forEach((call) => { call.open = true; })",
+    );
+    let captured = text_with(&mut browser, "Hello, Ada!");
+    for text in [
+        r#""param1": "Ada""#,
+        "OK",
+        &format!("Hello, {HOSTILE}!").replace('"', "\\\""),
+    ] {
+        assert!(captured.contains(text), "{text}: {captured}");
+    }
+    click(&mut browser, "stop");
+    text_with(&mut browser, "Stopped: 2 calls.");
+    // A peer's text stays text.
+    assert_eq!(
+        browser.evaluate("document.querySelectorAll('#page img').length"),
+        json!(0)
+    );
+    assert_eq!(browser.evaluate("document.title"), json!("Dovetail"));
+    drop((browser, channel));
+    for running in [server, console] {
+        assert!(running.shutdown(Duration::from_secs(5)));
+    }
+}
+
+#[test]
+#[ignore = "needs Chromium: `cargo xtask test --only browser` installs it"]
+fn the_console_asks_who_looks() {
+    let admin = Admin::new();
+    let line = format!("ada {}\n", Tokens::hash("a long secret"));
+    let tokens = Tokens::from_lines(&line).unwrap();
+    let authentication = Authentication::new().by(tokens);
+    let console = Server::new().admin(&admin).authentication(authentication);
+    let console = console
+        .listen("tcp://127.0.0.1:0")
+        .unwrap()
+        .start()
+        .unwrap();
+    let mut browser = Chromium::start();
+    browser.open(&console.addresses()[0].to_string().replace("tcp:", "http:"));
+    text_with(&mut browser, "use this token");
+    fill(&mut browser, "token", "a long secret");
+    click(&mut browser, "use this token");
+    text_with(&mut browser, "calls that run");
+    drop(browser);
+    assert!(console.shutdown(Duration::from_secs(5)));
 }
