@@ -33,6 +33,7 @@ mod load_reports;
 pub mod method;
 pub mod names;
 mod observer;
+mod otlp;
 mod peer;
 mod random;
 pub mod reflection;

@@ -8,6 +8,7 @@ use crate::{Context, Wire};
 use dovetail_balance::Shards;
 use std::sync::OnceLock;
 use std::thread;
+use std::time::SystemTime;
 
 /// The number of wires with counts of their own. Thrift has many wires; a server is called over
 /// few.
@@ -21,6 +22,7 @@ const CELLS: usize = WIRES + 1;
 const SHARDS: usize = 16;
 
 pub(super) struct MethodCells {
+    since: SystemTime,
     /// The names of methods, by their number.
     methods: Vec<(String, &'static str)>,
     numbers: ByMethod<usize>,
@@ -43,11 +45,17 @@ impl MethodCells {
         let threads = thread::available_parallelism().map_or(1, usize::from);
         let shard = || (0..cells).map(|_| OnceLock::new()).collect();
         MethodCells {
+            since: SystemTime::now(),
             methods,
             numbers,
             wires: [const { OnceLock::new() }; WIRES],
             shards: Shards::new(SHARDS.max(4 * threads), shard),
         }
+    }
+
+    /// Returns when counting began.
+    pub(super) fn since(&self) -> SystemTime {
+        self.since
     }
 
     /// Returns the cell of a call, in the shard of this thread, and whether the thread is alone

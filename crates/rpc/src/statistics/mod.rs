@@ -11,10 +11,14 @@ mod cell;
 mod cells;
 mod exemplars;
 mod histogram;
+#[cfg(feature = "grpc")]
+mod otlp;
 mod prometheus;
 mod snapshot;
 
 pub use histogram::Histogram;
+#[cfg(feature = "grpc")]
+pub use otlp::Otlp;
 pub use snapshot::{MethodStatistics, Snapshot};
 
 use crate::method::ServiceDescriptor;
@@ -84,6 +88,7 @@ impl Statistics {
     pub fn snapshot(&self) -> Snapshot {
         let methods = self.0.methods.get();
         Snapshot {
+            since: methods.map(MethodCells::since),
             methods: methods.map(MethodCells::methods).unwrap_or_default(),
             counters: self
                 .0

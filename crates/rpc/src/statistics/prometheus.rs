@@ -90,6 +90,7 @@ pub(super) fn write(snapshot: &Snapshot, format: Format) -> String {
         counters,
         connections,
         channels,
+        ..
     } = snapshot;
     calls(out, methods);
     for (name, kind, help, number) in NUMBERS {

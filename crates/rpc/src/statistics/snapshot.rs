@@ -3,11 +3,14 @@ use super::{EXCEPTION, Histogram, OUTCOMES};
 use crate::counters::Counters;
 use crate::names::ChannelStatus;
 use crate::{Code, Wire};
+use std::time::SystemTime;
 
 /// Everything that was counted up to a moment.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Snapshot {
+    /// The start of the server that counts; `None` before it.
+    pub since: Option<SystemTime>,
     /// The methods that were called, over each wire.
     pub methods: Vec<MethodStatistics>,
     /// The counters of the server.

@@ -7,8 +7,8 @@
 //!                            └──────────► SpanRecorder ◄──────┘
 //! ```
 
+mod attributes;
 mod context;
-mod names;
 #[cfg(feature = "grpc")]
 mod otlp;
 mod recent;

@@ -76,7 +76,7 @@ impl Span {
 
     /// Returns its attributes, by the names of OpenTelemetry's semantic conventions for RPC.
     pub fn attributes(&self) -> Vec<(&'static str, String)> {
-        super::names::attributes(self)
+        super::attributes::attributes(self)
     }
 }
 

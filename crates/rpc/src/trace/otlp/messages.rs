@@ -1,10 +1,10 @@
 //! Spans as a collector takes them, by the numbers of `opentelemetry/proto/trace/v1/trace.proto`.
 
+use crate::otlp::{KeyValue, Resource, Response, Scope, nanoseconds};
 use crate::peer::intercept::Outcome;
 use crate::trace::{Span, SpanKind};
 use crate::{Status, descriptor};
 use dovetail_wire::{Bytes, message};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 descriptor!(pub(super) static TRACES = "TraceService" in "opentelemetry.proto.collector.trace.v1" {
     Export(1 request: Request) -> Response [messages];
@@ -30,36 +30,6 @@ message!(ResourceSpans {
     2 scope_spans: Vec<ScopeSpans>,
 });
 
-/// The attributes of a process.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Resource {
-    attributes: Vec<KeyValue>,
-}
-
-message!(Resource {
-    1 attributes: Vec<KeyValue>,
-});
-
-#[derive(Clone, Debug, Default, PartialEq)]
-struct KeyValue {
-    key: String,
-    value: AnyValue,
-}
-
-message!(KeyValue {
-    1 key: String,
-    2 value: AnyValue,
-});
-
-#[derive(Clone, Debug, Default, PartialEq)]
-struct AnyValue {
-    string: String,
-}
-
-message!(AnyValue {
-    1 string as "string_value": String,
-});
-
 #[derive(Clone, Debug, Default, PartialEq)]
 struct ScopeSpans {
     scope: Scope,
@@ -69,17 +39,6 @@ struct ScopeSpans {
 message!(ScopeSpans {
     1 scope: Scope,
     2 spans: Vec<SpanMessage>,
-});
-
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Scope {
-    name: String,
-    version: String,
-}
-
-message!(Scope {
-    1 name: String,
-    2 version: String,
 });
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -120,27 +79,6 @@ message!(SpanStatus as "Status" {
     3 code: i32,
 });
 
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Response {
-    pub(super) partial_success: Option<PartialSuccess>,
-}
-
-message!(Response {
-    1 partial_success: Option<PartialSuccess>,
-});
-
-/// Spans that the collector has refused.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct PartialSuccess {
-    pub(super) rejected: i64,
-    pub(super) message: String,
-}
-
-message!(PartialSuccess as "ExportTracePartialSuccess" {
-    1 rejected as "rejected_spans": i64,
-    2 message as "error_message": String,
-});
-
 /// Numbers of `Span.SpanKind`, `Status.StatusCode` and `SpanFlags`.
 const SERVER: i32 = 2;
 const CLIENT: i32 = 3;
@@ -149,33 +87,13 @@ const SAMPLED: u32 = 1;
 const KNOWS_REMOTE: u32 = 0x100;
 const IS_REMOTE: u32 = 0x200;
 
-impl Resource {
-    /// Adds an attribute.
-    pub(super) fn push(&mut self, key: &str, value: &str) {
-        self.attributes.push(KeyValue::new(key, value.to_owned()));
-    }
-}
-
-impl KeyValue {
-    fn new(key: &str, string: String) -> Self {
-        KeyValue {
-            key: key.to_owned(),
-            value: AnyValue { string },
-        }
-    }
-}
-
 /// Makes the request with which spans are sent.
 pub(super) fn request(resource: &Resource, spans: &[Span]) -> Request {
-    let scope = Scope {
-        name: "dovetail".to_owned(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-    };
     Request {
         resource_spans: vec![ResourceSpans {
             resource: resource.clone(),
             scope_spans: vec![ScopeSpans {
-                scope,
+                scope: Scope::own(),
                 spans: spans.iter().map(SpanMessage::from).collect(),
             }],
         }],
@@ -225,10 +143,4 @@ impl SpanStatus {
             code: ERROR,
         }
     }
-}
-
-/// Nanoseconds since 1970, for more than 500 years.
-fn nanoseconds(time: SystemTime) -> u64 {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -1,10 +1,11 @@
-//! Spans for a collector, by OTLP over gRPC: <https://opentelemetry.io/docs/specs/otlp/>.
+//! Spans for a collector, by OTLP over gRPC.
 
 mod messages;
 
 use super::{Span, SpanRecorder};
-use crate::{Channel, ChannelBuilder, Status, Wire};
-use messages::{Resource, Response, TRACES, request};
+use crate::ChannelBuilder;
+use crate::otlp::Collector;
+use messages::{TRACES, request};
 use std::fmt;
 use std::io;
 use std::sync::Arc;
@@ -12,7 +13,6 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
-use tokio::runtime::{Builder, Runtime};
 
 /// Spans that wait to be sent. Later ones are lost, and counted.
 const QUEUE: usize = 2048;
@@ -22,9 +22,6 @@ const BATCH: usize = 512;
 
 /// A span waits no longer for others to be sent with it.
 const LONGEST: Duration = Duration::from_secs(1);
-
-/// A collector has this long to answer.
-const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Sends spans to a collector of OpenTelemetry by OTLP over gRPC, in batches, from a thread of its
 /// own. Dropped, it sends what is left. Clones are the same.
@@ -69,24 +66,10 @@ impl Otlp {
         service: &str,
         attributes: &[(&str, &str)],
     ) -> io::Result<Self> {
-        let mut resource = Resource::default();
-        resource.push("service.name", service);
-        for (key, value) in attributes {
-            resource.push(key, value);
-        }
-        // The calls of the exporter belong to no call of the process.
-        let collector = collector.wire(Wire::Grpc).timeout(TIMEOUT).inherits(false);
         let lost = Arc::<AtomicU64>::default();
         let (queue, messages) = sync_channel(QUEUE);
-        let runtime = Builder::new_current_thread().enable_all().build()?;
-        let channel = {
-            let _inside = runtime.enter();
-            collector.build()
-        };
         let exporter = Exporter {
-            runtime,
-            channel,
-            resource,
+            collector: Collector::new(collector, service, attributes)?,
             lost: lost.clone(),
         };
         let thread = thread::Builder::new().name("dovetail-otlp".to_owned());
@@ -144,9 +127,7 @@ impl fmt::Debug for Otlp {
 
 /// The thread that sends.
 struct Exporter {
-    runtime: Runtime,
-    channel: Channel,
-    resource: Resource,
+    collector: Collector,
     lost: Arc<AtomicU64>,
 }
 
@@ -192,20 +173,13 @@ impl Exporter {
         if spans.is_empty() {
             return;
         }
-        let request = request(&self.resource, spans);
-        let export = self.channel.call(&TRACES.methods[0], (&request,));
-        let answer: Result<Response, Status> = self.runtime.block_on(export);
-        let lost = match answer {
-            Ok(Response { partial_success }) => {
-                let partial = partial_success.filter(|partial| partial.rejected > 0);
-                if let Some(partial) = &partial {
-                    tracing::warn!(
-                        spans = partial.rejected,
-                        why = partial.message,
-                        "the collector has refused spans"
-                    );
-                }
-                partial.map_or(0, |partial| partial.rejected.unsigned_abs())
+        let request = request(&self.collector.resource, spans);
+        let lost = match self.collector.send(&TRACES.methods[0], &request) {
+            Ok(None) => 0,
+            Ok(Some(refused)) => {
+                let (spans, why) = (refused.rejected, refused.message);
+                tracing::warn!(spans, why, "the collector has refused spans");
+                spans.unsigned_abs()
             }
             Err(error) => {
                 tracing::warn!(spans = spans.len(), %error, "spans did not reach the collector");

@@ -1,34 +1,11 @@
-//! Names of OpenTelemetry's semantic conventions for RPC, 1.45:
-//! <https://opentelemetry.io/docs/specs/semconv/rpc/>.
+//! The attributes of spans.
 
 use super::{Span, SpanKind};
-use crate::Wire;
+use crate::otlp::names::{
+    ERROR, EXCEPTION, METHOD, PEER_ADDRESS, PEER_PORT, STATUS, SYSTEM, WIRE, system,
+};
 use crate::peer::intercept::Outcome;
 use std::net::SocketAddr;
-
-const SYSTEM: &str = "rpc.system.name";
-const METHOD: &str = "rpc.method";
-const STATUS: &str = "rpc.response.status_code";
-const ERROR: &str = "error.type";
-const PEER_ADDRESS: &str = "network.peer.address";
-const PEER_PORT: &str = "network.peer.port";
-/// An attribute of our own: none of theirs has the protocol and transport of Thrift, or the
-/// encoding of Connect.
-const WIRE: &str = "dovetail.wire";
-
-/// The error of a call that has ended with an exception of its contract.
-const EXCEPTION: &str = "exception";
-
-fn system(wire: Wire) -> &'static str {
-    match wire {
-        Wire::Dovetail | Wire::WebSocket => "dovetail",
-        Wire::MsgpackRpc => "msgpack_rpc",
-        Wire::Capnp => "capnp",
-        Wire::Thrift(_) => "thrift",
-        Wire::Grpc | Wire::GrpcWeb(_) => "grpc",
-        Wire::Connect(_) => "connectrpc",
-    }
-}
 
 pub(super) fn attributes(span: &Span) -> Vec<(&'static str, String)> {
     let mut known = vec![
