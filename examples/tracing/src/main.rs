@@ -1,5 +1,5 @@
-//! A link of a chain: greets, or has the next link do it. Each sends its spans to a collector of
-//! OpenTelemetry.
+//! A link of a chain: greets, or has the next link do it. Each sends its spans and its metrics to a
+//! collector of OpenTelemetry.
 //!
 //! ```text
 //! cargo run -p example-tracing -- --name back --listen tcp://127.0.0.1:9091
@@ -8,10 +8,14 @@
 //! ```
 
 use clap::Parser;
+use dovetail::config::Config;
+use dovetail::statistics::{self, Statistics};
 use dovetail::trace::{Otlp, Tracing};
 use dovetail::{Channel, Context, Server, Status, service};
 use std::error::Error;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// The contract.
 #[service]
@@ -51,10 +55,21 @@ struct Options {
     /// The collector, which speaks OTLP over gRPC.
     #[arg(long, default_value = "tcp://127.0.0.1:4317")]
     collector: String,
+    /// The seconds between two exports of metrics.
+    #[arg(long, default_value_t = 60)]
+    every: u64,
+    /// A file that has all of this, in place of these options: the next link is `[channels.next]`.
+    #[arg(long)]
+    config: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
-    match run(&Options::parse()) {
+    let options = Options::parse();
+    let done = match &options.config {
+        Some(file) => run_configured(file),
+        None => run(&options),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");
@@ -64,8 +79,11 @@ fn main() -> ExitCode {
 }
 
 fn run(options: &Options) -> Result<(), Box<dyn Error>> {
-    let collector = Channel::builder(&options.collector)?;
-    let tracing = Tracing::new(Otlp::start(collector, &options.name, &[])?);
+    let collector = || Channel::builder(&options.collector);
+    let tracing = Tracing::new(Otlp::start(collector()?, &options.name, &[])?);
+    let statistics = Statistics::new();
+    let every = Duration::from_secs(options.every);
+    let _export = statistics::Otlp::start(&statistics, collector()?, &options.name, &[], every)?;
     let next = match &options.next {
         Some(address) => {
             let builder = Channel::builder(address)?.wire(options.wire.parse()?);
@@ -74,11 +92,23 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
         }
         None => None,
     };
-    let running = Server::new()
+    let server = Server::new()
         .service(GreeterServer::new(Link(next)))
         .tracing(&tracing)
-        .listen(&options.listen)?
-        .start()?;
+        .statistics(&statistics)
+        .listen(&options.listen)?;
+    serve(server)
+}
+
+fn run_configured(file: &Path) -> Result<(), Box<dyn Error>> {
+    let config = Config::load(file)?;
+    let next = Channel::named(&config, "next")?.build();
+    let link = Link(Some(GreeterClient::from(next)));
+    serve(Server::from_config(&config)?.service(GreeterServer::new(link)))
+}
+
+fn serve(server: Server) -> Result<(), Box<dyn Error>> {
+    let running = server.start()?;
     println!("listening on {}", running.addresses()[0]);
     running.wait();
     Ok(())

@@ -15,6 +15,7 @@ mod registration;
 mod reload;
 mod sessions;
 mod settings;
+mod telemetry;
 mod watch;
 
 pub use document::ConfigError;
@@ -34,6 +35,7 @@ use crate::reflection::Reflection;
 use crate::server::Model;
 use crate::throttle::{Refusals, Throttle};
 use crate::tls::{ClientTls, ServerTls};
+use crate::trace::Tracing;
 use crate::{Address, ChannelBuilder, Server, blocking};
 use channels::ChannelSettings;
 use document::{Problem, Span};
@@ -99,6 +101,8 @@ struct ConfigState {
     running: Running,
     /// The log that was installed.
     log: Option<LogHandle>,
+    /// The tracing that sends spans to the collector, once it has begun.
+    tracing: Option<Tracing>,
 }
 
 /// The parts of the server that a reload replaces.
@@ -154,7 +158,7 @@ impl Read {
     }
 
     fn root(&mut self, reader: &mut Reader<'_>, root: &DeTable<'_>) {
-        const TABLES: [&str; 10] = [
+        const TABLES: [&str; 11] = [
             "server",
             "log",
             "access-log",
@@ -164,6 +168,7 @@ impl Read {
             "quotas",
             "registration",
             "sessions",
+            "telemetry",
             "channels",
         ];
         for (name, value) in root {
@@ -200,6 +205,12 @@ impl Read {
     }
 
     fn check_channels(&self, maker: &mut Maker<'_>) {
+        if let Some(name) = self.settings.telemetry.channel()
+            && !self.channels.contains_key(name)
+        {
+            let what = format!("there is no [channels.{name}]; an address is `tcp://HOST:PORT`");
+            maker.problem("telemetry.collector", what);
+        }
         for (name, channel) in &self.channels {
             let path = format!("channels.{name}");
             if channel.address.is_none() && !maker.places.contains_key(&format!("{path}.address")) {
@@ -304,6 +315,7 @@ impl Config {
                 interceptors: BTreeMap::new(),
                 running: Running::default(),
                 log: None,
+                tracing: None,
             }),
         })))
     }
@@ -465,6 +477,7 @@ impl Server {
         }
         state.running = running;
         drop(state);
+        let server = config.observe(server)?;
         let server = match &settings.registration {
             Some(registered) => {
                 let registration = registered.registration();
@@ -582,9 +595,10 @@ fn cors(origins: &[String]) -> Cors {
     }
 }
 
-/// Applies the settings of a channel to a builder, async or blocking.
+/// Applies the settings of a channel to a builder, async or blocking; with a tracing its calls are
+/// spans.
 macro_rules! channel {
-    ($channel:path, $config:expr, $name:expr) => {{
+    ($channel:path, $config:expr, $name:expr, $tracing:expr) => {{
         let (config, name): (&Config, &str) = ($config, $name);
         let read = config.lock().read.clone();
         let path = format!("channels.{name}");
@@ -664,20 +678,30 @@ macro_rules! channel {
         if let Some(tls) = tls(settings).map_err(|why| wrong(why.to_string()))? {
             builder = builder.tls(&tls);
         }
+        if let Some(tracing) = $tracing {
+            builder = builder.intercept(tracing);
+        }
         Ok(builder)
     }};
+}
+
+impl Config {
+    /// Makes a channel whose calls are not traced.
+    fn channel(&self, name: &str) -> Result<ChannelBuilder, ConfigError> {
+        channel!(crate::Channel, self, name, None::<Tracing>)
+    }
 }
 
 impl crate::Channel {
     /// Makes the channel that a configuration has under `channels.` and this name.
     pub fn named(config: &Config, name: &str) -> Result<ChannelBuilder, ConfigError> {
-        channel!(crate::Channel, config, name)
+        channel!(crate::Channel, config, name, config.tracing()?)
     }
 }
 
 impl blocking::Channel {
     /// Makes the channel that a configuration has under `channels.` and this name.
     pub fn named(config: &Config, name: &str) -> Result<blocking::ChannelBuilder, ConfigError> {
-        channel!(blocking::Channel, config, name)
+        channel!(blocking::Channel, config, name, config.tracing()?)
     }
 }

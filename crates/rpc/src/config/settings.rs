@@ -3,6 +3,7 @@
 use super::keys::{Key, Section, Set};
 use super::log::LogSettings;
 use super::registration::Registered;
+use super::telemetry::TelemetrySettings;
 use crate::Address;
 use crate::server::ServerLimits;
 use std::collections::BTreeMap;
@@ -28,6 +29,7 @@ pub(super) struct Settings {
     pub(super) access_log: Option<Logged>,
     pub(super) log: LogSettings,
     pub(super) registration: Option<Registered>,
+    pub(super) telemetry: TelemetrySettings,
     pub(super) origins: Option<Vec<String>>,
     pub(super) certificate: Option<PathBuf>,
     pub(super) key: Option<PathBuf>,
@@ -297,6 +299,7 @@ pub(super) const SECTIONS: &[Section<Settings>] = &[
         ],
     },
     super::registration::SECTION,
+    super::telemetry::SECTION,
     Section {
         path: "admin",
         doc: "The [administration](admin.md) of the server, for a program with `Server::admin_from_config`.",

@@ -68,6 +68,7 @@ use entrance::Entered;
 use hosts::Hosts;
 use room::Entry;
 use shared::Shared;
+use std::any::Any;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -146,8 +147,9 @@ pub struct Server {
     hosts: Option<Hosts>,
     proxies: Option<Proxies>,
     pages: Vec<(&'static str, Page)>,
+    kept: Vec<Box<dyn Any + Send + Sync>>,
     admin: Option<Admin>,
-    statistics: Option<Statistics>,
+    statistics: Vec<Statistics>,
     registrations: Vec<Registration>,
     polling: Polling,
     local_upgrade: bool,
@@ -181,8 +183,9 @@ impl Default for Server {
             hosts: None,
             proxies: None,
             pages: Vec::new(),
+            kept: Vec::new(),
             admin: None,
-            statistics: None,
+            statistics: Vec::new(),
             registrations: Vec::new(),
             polling: Polling::default(),
             local_upgrade: true,
@@ -429,10 +432,17 @@ impl Server {
     /// Counts calls: an [interceptor](Self::intercept) around all of them. It comes first, so that
     /// it counts those that other interceptors refuse, and their times.
     pub fn statistics(mut self, statistics: &Statistics) -> Self {
-        self.statistics = Some(statistics.clone());
+        self.statistics.push(statistics.clone());
         self.router
             .interceptors
             .add_first(Arc::new(statistics.clone()));
+        self
+    }
+
+    /// Keeps a part of the program as long as the server runs.
+    #[cfg(feature = "config")]
+    pub(crate) fn keep(mut self, part: impl Any + Send + Sync) -> Self {
+        self.kept.push(Box::new(part));
         self
     }
 

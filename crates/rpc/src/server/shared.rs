@@ -20,6 +20,7 @@ use dovetail_protocol::dovetail::Compression;
 use dovetail_protocol::http::Cors;
 use dovetail_protocol::thrift::ServerOptions;
 use dovetail_wire::msgpack::Structs;
+use std::any::Any;
 #[cfg(feature = "async")]
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
@@ -46,6 +47,8 @@ pub(super) struct Shared {
     pub(super) hosts: Option<Hosts>,
     /// Answers to requests by GET that are no calls, by path.
     pub(super) pages: Vec<(&'static str, Page)>,
+    /// Parts of the program that end with the server.
+    _kept: Vec<Box<dyn Any + Send + Sync>>,
     pub(super) counters: Arc<SharedCounters>,
     /// Calls whose handlers wait.
     pub(super) waiting: AtomicUsize,
@@ -105,6 +108,7 @@ impl Server {
             cors: self.cors,
             hosts: self.hosts,
             pages: self.pages,
+            _kept: self.kept,
             counters,
             waiting: AtomicUsize::new(0),
             polling: self.polling,
@@ -127,7 +131,7 @@ impl Server {
             runtime: OnceLock::new(),
         });
         let observer: Arc<dyn Observer> = Arc::new(ServerObserver::new(&shared, names));
-        if let Some(statistics) = self.statistics {
+        for statistics in self.statistics {
             statistics.watch(observer.clone());
         }
         if let Some(admin) = self.admin {

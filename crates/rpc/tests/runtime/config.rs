@@ -243,6 +243,16 @@ const WRONG: &[(&str, &str, &[Found])] = &[
         ],
     ),
     (
+        "collector = \"tcp://127.0.0.1:2\"",
+        "collector = \"colector\"",
+        &[(104, 13, "there is no [channels.colector]; an address is ")],
+    ),
+    (
+        "collector = \"tcp://127.0.0.1:2\"",
+        "collector = \"http://127.0.0.1:4318\"",
+        &[(104, 13, "`http://127.0.0.1:4318`: ")],
+    ),
+    (
         "connections = 1_000\n",
         "connections = 1_000\nconnections = 2\n",
         &[(15, 1, "duplicate key")],
