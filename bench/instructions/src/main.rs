@@ -9,7 +9,9 @@
 //! difference is the work of calls alone.
 
 use dovetail::intercept::{CallHead, Decision, ServerInterceptor};
+use dovetail::statistics::Statistics;
 use dovetail::stream::Items;
+use dovetail::trace::{Recent, Tracing};
 use dovetail::transport::Polling;
 use dovetail::{Channel, Message, Server, Status};
 use std::error::Error;
@@ -22,8 +24,17 @@ struct Path {
     /// The wire, as channels name it.
     wire: &'static str,
     work: Work,
-    /// Whether an interceptor that does nothing is at each level.
-    intercepted: bool,
+    around: Around,
+}
+
+/// The interceptors around a call.
+#[derive(Clone, Copy)]
+enum Around {
+    None,
+    /// One that does nothing at each level.
+    Nothing,
+    /// Statistics, and spans that are not recorded.
+    Observers,
 }
 
 /// The method that is called.
@@ -42,15 +53,19 @@ const fn path(name: &'static str, wire: &'static str, work: Work) -> Path {
         name,
         wire,
         work,
-        intercepted: false,
+        around: Around::None,
     }
 }
 
 const PATHS: &[Path] = &[
     path("own-wire", "dovetail", Work::Add),
     Path {
-        intercepted: true,
+        around: Around::Nothing,
         ..path("own-wire-interceptors", "dovetail", Work::Add)
+    },
+    Path {
+        around: Around::Observers,
+        ..path("own-wire-observers", "dovetail", Work::Add)
     },
     path("own-wire-structs", "dovetail", Work::People),
     path("own-wire-stream", "dovetail", Work::Stream),
@@ -116,6 +131,21 @@ impl ServerInterceptor for Nothing {
     }
 }
 
+impl Around {
+    fn put(self, server: Server) -> Server {
+        match self {
+            Around::None => server,
+            Around::Nothing => server
+                .intercept(Nothing)
+                .intercept_at("Probe", Nothing)
+                .intercept_at("Probe/add", Nothing),
+            Around::Observers => server
+                .statistics(&Statistics::new())
+                .tracing(&Tracing::new(Recent::new(1)).sample(0.0)),
+        }
+    }
+}
+
 impl Work {
     async fn call(self, probe: &ProbeClient, number: i32) -> Result<bool, Status> {
         Ok(match self {
@@ -135,13 +165,9 @@ impl Work {
 
 async fn run(path: &Path, calls: i32) -> Result<(), Box<dyn Error>> {
     let socket = format!("unix:@dovetail-instructions-{}", std::process::id());
-    let mut server = Server::new().service(ProbeServer::new(Handler));
-    if path.intercepted {
-        server = server
-            .intercept(Nothing)
-            .intercept_at("Probe", Nothing)
-            .intercept_at("Probe/add", Nothing);
-    }
+    let server = path
+        .around
+        .put(Server::new().service(ProbeServer::new(Handler)));
     let server = server.polling(Polling::Never).listen(&socket)?;
     let builder = Channel::builder(&socket)?.wire(path.wire.parse()?);
     let builder = builder.polling(Polling::Never).local_upgrade(false);

@@ -8,10 +8,10 @@ use crate::buffers::Gathered;
 use crate::counters::count;
 use crate::method::{Method, ServiceDescriptor};
 use crate::peer::call::{Call, HandlerFuture, Reply};
-use crate::peer::context::{CallInfo, Caller};
+use crate::peer::context::Caller;
 use crate::peer::failures::{cancelled, panicked, too_late};
 use crate::peer::incoming::{Incoming, ReplyTo, Target};
-use crate::peer::intercept::{Admission, Chain, Exit, Finish, Observed, Outcome, Preview};
+use crate::peer::intercept::{Admission, Chain, Exit, Finish, Observed, Preview};
 use crate::peer::objects::{self, ObjectMethod, Owned, no_object};
 use crate::peer::share::Over;
 use crate::peer::stop::stopped;
@@ -34,9 +34,7 @@ pub(crate) struct RunningCall<'a> {
     dispatcher: &'a Dispatcher,
     handler: HandlerFuture<'a>,
     reply: ReplyTo,
-    /// The call, where it has a handler.
-    call: Option<Arc<CallInfo>>,
-    /// The interceptors that run when the call is over.
+    /// The end of the call, where it has a handler.
     finish: Option<Finish>,
     /// The callee, while the handler runs on the thread which has started the call.
     #[cfg(feature = "async")]
@@ -125,7 +123,8 @@ impl Dispatcher {
             }
         };
         // The clock is not asked without need, nor twice.
-        let now = call.deadline.map(|_| clock::now());
+        let read = || call.arrived.unwrap_or_else(clock::now);
+        let now = call.deadline.map(|_| read());
         match found {
             Ok(found) if call.deadline.is_none() || call.deadline > now => {
                 self.run(pool, found, call, caller, buffer, now)
@@ -269,11 +268,7 @@ impl Dispatcher {
             None => self.begin_on(pool, found, call, None),
             Some(chain) => self.intercepted(pool, found, call, chain),
         }));
-        let Begun {
-            handler,
-            call,
-            finish,
-        } = started.unwrap_or_else(|_| {
+        let Begun { handler, finish } = started.unwrap_or_else(|_| {
             count(&self.counters.panics);
             let refused = refusal(&reply, &panicked(), Vec::new());
             Begun::answered(Reply::new(refused))
@@ -282,7 +277,6 @@ impl Dispatcher {
             dispatcher: self,
             handler,
             reply,
-            call,
             finish,
             #[cfg(feature = "async")]
             here: pool.is_none().then_some(callee),
@@ -319,7 +313,9 @@ impl Dispatcher {
             });
             match answer.await {
                 Some(reply) => {
-                    finish.into_iter().for_each(|finish| finish.done(&reply));
+                    if let Some(finish) = finish {
+                        finish.done(&reply, &reply_to);
+                    }
                     reply
                 }
                 None => {
@@ -337,15 +333,16 @@ impl Dispatcher {
     async fn handled(&self, found: Found, call: Call) -> Reply {
         let reply = call.reply_to().clone();
         let Begun {
-            mut handler, call, ..
+            mut handler,
+            mut finish,
         } = self.begin(found, call, None);
-        poll_fn(|context| match &call {
-            Some(call) if is_stopped(call, context) => {
+        poll_fn(|context| match &mut finish {
+            Some(finish) if finish.is_stopped(context) => {
                 count(&self.counters.cancelled_calls);
-                call.observed.end(|| Outcome::Failed(stopped()));
+                finish.fail(&stopped());
                 Poll::Ready(Reply::new(refusal(&reply, &stopped(), Vec::new())))
             }
-            Some(call) => call.enter(|| handler.as_mut().poll(context)),
+            Some(finish) => finish.enter(|| handler.as_mut().poll(context)),
             None => handler.as_mut().poll(context),
         })
         .await
@@ -353,14 +350,15 @@ impl Dispatcher {
 
     /// Starts the handler.
     fn begin(&self, found: Found, call: Call, finish: Option<Finish>) -> Begun<'_> {
+        let mut finish = finish.unwrap_or_else(|| Finish::new(call.context().clone()));
         if let Found::Object(object, _) = &found
             && let Err(status) = object.check(call.context().principal())
         {
+            let to = call.reply_to().clone();
             let reply = call.answer(&status);
-            finish.into_iter().for_each(|finish| finish.done(&reply));
+            finish.done(&reply, &to);
             return Begun::answered(reply);
         }
-        let info = call.context().call.clone();
         let shortened = call.shortened().map(|at| (at, call.reply_to().clone()));
         let begin = || match found {
             Found::Service(route) => self.routes.call(route, call),
@@ -370,14 +368,13 @@ impl Dispatcher {
                     as HandlerFuture<'_>
             }
         };
-        let handler = info.enter(begin);
+        let handler = finish.enter(begin);
         Begun {
             handler: match shortened {
                 None => handler,
                 Some((deadline, reply)) => Box::pin(self.in_time(handler, deadline, reply)),
             },
-            call: Some(info),
-            finish,
+            finish: Some(finish),
         }
     }
 
@@ -442,8 +439,9 @@ impl Dispatcher {
             return dispatcher.clone().pooled(found, call, Some(finish)).await;
         }
         let _ = pool;
+        let to = call.reply_to().clone();
         let reply = self.handled(found, call).await;
-        finish.done(&reply);
+        finish.done(&reply, &to);
         reply
     }
 
@@ -458,7 +456,6 @@ impl Dispatcher {
             dispatcher: self,
             handler: Box::pin(ready(Reply::new(answer))),
             reply: call.reply.clone(),
-            call: None,
             finish: None,
             #[cfg(feature = "async")]
             here: None,
@@ -492,7 +489,6 @@ impl Found {
 /// A handler that has started.
 struct Begun<'a> {
     handler: HandlerFuture<'a>,
-    call: Option<Arc<CallInfo>>,
     finish: Option<Finish>,
 }
 
@@ -506,7 +502,6 @@ impl<'a> Begun<'a> {
     fn later(reply: impl Future<Output = Reply> + Send + 'a) -> Self {
         Begun {
             handler: Box::pin(reply),
-            call: None,
             finish: None,
         }
     }
@@ -562,25 +557,22 @@ impl RunningCall<'_> {
 
     /// The answer, while it is not certain that it is sent.
     pub(crate) fn poll_reply(&mut self, context: &mut Context<'_>) -> Poll<Reply> {
-        if self
-            .call
-            .as_ref()
-            .is_some_and(|call| is_stopped(call, context))
-        {
+        let finish = self.finish.as_ref();
+        if finish.is_some_and(|finish| finish.is_stopped(context)) {
             return Poll::Ready(self.give_up(&stopped()));
         }
         if self.reply.is_over(context) {
             return Poll::Ready(self.give_up(&cancelled()));
         }
         let handler = self.handler.as_mut();
-        let poll = || match &self.call {
-            Some(call) => call.enter(|| handler.poll(context)),
+        let poll = || match &mut self.finish {
+            Some(finish) => finish.enter(|| handler.poll(context)),
             None => handler.poll(context),
         };
         match catch_unwind(AssertUnwindSafe(poll)) {
             Ok(Poll::Ready(reply)) => {
                 if let Some(finish) = self.finish.take() {
-                    finish.done(&reply);
+                    finish.done(&reply, &self.reply);
                 }
                 Poll::Ready(reply)
             }
@@ -604,12 +596,6 @@ impl Future for RunningCall<'_> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Gathered> {
         self.poll_reply(context).map(Reply::sent)
     }
-}
-
-/// Returns true if an administrator has cancelled the call.
-fn is_stopped(call: &CallInfo, context: &Context<'_>) -> bool {
-    let stop = call.stop.as_ref();
-    stop.is_some_and(|stop| stop.is_stopped(context.waker()))
 }
 
 pub(crate) fn refusal(reply: &ReplyTo, status: &Status, mut out: Vec<u8>) -> Gathered {

@@ -172,25 +172,33 @@ pub(crate) struct CallInfo {
 
 thread_local! {
     /// The call whose handler runs on this thread.
-    static CURRENT: RefCell<Option<Arc<CallInfo>>> = const { RefCell::new(None) };
+    static CURRENT: RefCell<Option<Context>> = const { RefCell::new(None) };
 }
 
-/// Puts the call back in whose handler this one's handler ran.
-struct Outer(Option<Arc<CallInfo>>);
+/// A part of a handler that runs on this thread. At its end both calls are back in their places:
+/// its own one, and the one in whose handler it ran.
+struct Entered<'a> {
+    call: &'a mut Option<Context>,
+    outer: Option<Context>,
+}
 
-impl Drop for Outer {
+impl Drop for Entered<'_> {
     fn drop(&mut self) {
-        CURRENT.replace(self.0.take());
+        *self.call = CURRENT.replace(self.outer.take());
+    }
+}
+
+impl Context {
+    /// Runs a part of a call's handler: calls that it makes belong to the call. The context moves
+    /// to the thread for that time, as counting references to it would cost more than the rest.
+    pub(crate) fn enter<R>(call: &mut Option<Self>, part: impl FnOnce() -> R) -> R {
+        let outer = CURRENT.replace(call.take());
+        let _entered = Entered { call, outer };
+        part()
     }
 }
 
 impl CallInfo {
-    /// Runs a part of a call's handler: calls that it makes belong to the call.
-    pub(crate) fn enter<R>(self: &Arc<Self>, part: impl FnOnce() -> R) -> R {
-        let _outer = Outer(CURRENT.replace(Some(self.clone())));
-        part()
-    }
-
     /// Returns the caller's identity.
     pub(crate) fn principal(&self) -> Option<&Principal> {
         self.extensions.get()
@@ -198,7 +206,7 @@ impl CallInfo {
 
     /// Gives the call whose handler runs on this thread; `None` outside of handlers.
     pub(crate) fn current<R>(with: impl FnOnce(&CallInfo) -> R) -> Option<R> {
-        CURRENT.with_borrow(|current| current.as_deref().map(with))
+        CURRENT.with_borrow(|current| current.as_ref().map(|context| with(&context.call)))
     }
 }
 
@@ -255,9 +263,9 @@ impl Context {
     /// # }
     /// ```
     pub fn scope<F: Future>(&self, future: F) -> impl Future<Output = F::Output> + use<F> {
-        let call = self.call.clone();
+        let mut call = Some(self.clone());
         let mut future = Box::pin(future);
-        poll_fn(move |task| call.enter(|| future.as_mut().poll(task)))
+        poll_fn(move |task| Context::enter(&mut call, || future.as_mut().poll(task)))
     }
 
     /// The caller's address; `unix` or `in-process` where it has none. Behind

@@ -31,6 +31,8 @@ pub(crate) struct Incoming {
     /// Whether the body came compressed.
     pub(crate) compressed: bool,
     pub(crate) deadline: Option<Instant>,
+    /// When it came, where the clock was asked for its deadline.
+    pub(crate) arrived: Option<Instant>,
     pub(crate) headers: Headers,
     /// It came by GET.
     pub(crate) get: bool,
@@ -143,6 +145,7 @@ impl Incoming {
             encoding,
             compressed: false,
             deadline: None,
+            arrived: None,
             headers: Headers::new(),
             get: false,
             reply,
@@ -194,6 +197,7 @@ impl Incoming {
         let streams = streams.then(|| NativeCall::new(link.clone(), number));
         let promise = call.promises().then(|| link.clone());
         let results = call.results().to_vec();
+        let arrived = call.deadline.map(|_| clock::now());
         Box::new(Incoming {
             target: Target::Route(call.route),
             object: call.object().map(|number| link.objects.get(number)),
@@ -204,7 +208,9 @@ impl Incoming {
             // Farther away than a clock can say is no deadline.
             deadline: call
                 .deadline
-                .and_then(|left| clock::now().checked_add(left)),
+                .zip(arrived)
+                .and_then(|(left, now)| now.checked_add(left)),
+            arrived,
             headers: call.headers,
             get: false,
             reply: ReplyTo::Dovetail {
@@ -433,6 +439,18 @@ impl ReplyTo {
         self.accept(body, false, limits)?;
         streams.end();
         Ok(())
+    }
+
+    /// Returns the bytes of the answer that is left for a stream of HTTP/2.
+    pub(crate) fn left_bytes(&self) -> usize {
+        match self {
+            ReplyTo::Web(reply) => reply.left_bytes(),
+            ReplyTo::Thrift(_)
+            | ReplyTo::MsgpackRpc(_)
+            | ReplyTo::Capnp(_)
+            | ReplyTo::Dovetail { .. }
+            | ReplyTo::Local(_) => 0,
+        }
     }
 
     /// Returns the place for headers and trailers of the answer; `None` where the wire has nothing

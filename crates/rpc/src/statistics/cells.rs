@@ -7,6 +7,7 @@ use crate::peer::intercept::ByMethod;
 use crate::{Context, Wire};
 use dovetail_balance::Shards;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::SystemTime;
 
@@ -21,7 +22,12 @@ const CELLS: usize = WIRES + 1;
 /// count, too.
 const SHARDS: usize = 16;
 
+/// The numbers of statistics.
+static IDS: AtomicU32 = AtomicU32::new(1);
+
 pub(super) struct MethodCells {
+    /// Tells these statistics from others of the process; not 0.
+    id: u32,
     since: SystemTime,
     /// The names of methods, by their number.
     methods: Vec<(String, &'static str)>,
@@ -45,6 +51,7 @@ impl MethodCells {
         let threads = thread::available_parallelism().map_or(1, usize::from);
         let shard = || (0..cells).map(|_| OnceLock::new()).collect();
         MethodCells {
+            id: IDS.fetch_add(1, Ordering::Relaxed),
             since: SystemTime::now(),
             methods,
             numbers,
@@ -61,12 +68,24 @@ impl MethodCells {
     /// Returns the cell of a call, in the shard of this thread, and whether the thread is alone
     /// with it.
     pub(super) fn cell(&self, call: &Context) -> Option<(&Cell, bool)> {
+        let place = match call.counted().place(self.id) {
+            Some(place) => place as usize,
+            None => self.place(call)?,
+        };
+        let own = self.shards.own();
+        let cell = own.value().get(place)?;
+        Some((cell.get_or_init(Box::default), own.is_alone()))
+    }
+
+    /// Finds the place of the cell of a call, and notes it in the call.
+    fn place(&self, call: &Context) -> Option<usize> {
         let (service, method) = call.called()?;
         let number = *self.numbers.get(service, method)?;
-        let wire = self.wire(call.wire());
-        let own = self.shards.own();
-        let cell = own.value().get(number * CELLS + wire)?;
-        Some((cell.get_or_init(Box::default), own.is_alone()))
+        let place = number * CELLS + self.wire(call.wire());
+        if let Ok(place) = u32::try_from(place) {
+            call.counted().note(self.id, place);
+        }
+        Some(place)
     }
 
     /// Returns the number of a wire; `WIRES` for one that has no place.

@@ -105,6 +105,31 @@ async fn calls_are_counted_by_method_wire_and_outcome() {
     }
 }
 
+/// A program's own statistics do not displace those of its configuration or administration.
+#[tokio::test]
+async fn several_statistics_count_the_same_calls() {
+    let all = [Statistics::new(), Statistics::new(), Statistics::new()];
+    let server = all.iter().fold(Server::new(), Server::statistics);
+    let running = start(Model::EventLoops(None), server.service(Orders));
+    let address = running.addresses()[0].to_string();
+    for wire in ["grpc", "dovetail", "grpc"] {
+        let lamp = "lamp".to_owned();
+        let placed: Result<String, PlaceError> = channel(&address, wire)
+            .call(method("place"), (&lamp,))
+            .await;
+        assert!(placed.is_ok(), "{placed:?}");
+    }
+    for statistics in &all {
+        for (wire, calls) in [("dovetail", 1), ("grpc", 2)] {
+            ended(statistics, "place", wire, calls).await;
+            let place = of(statistics, "place", wire).unwrap();
+            assert_eq!((place.calls(), place.in_flight()), (calls, 0), "{wire}");
+        }
+        assert_eq!(statistics.snapshot().counters, running.counters());
+    }
+    stop(running).await;
+}
+
 #[tokio::test]
 async fn items_and_calls_in_flight_are_counted() {
     for wire in ["dovetail", "grpc", "connect+json"] {

@@ -10,11 +10,12 @@ use crate::peer::call::{Call, Reply};
 use crate::peer::context::CallInfo;
 use crate::peer::failures::{cancelled, panicked, too_late};
 use crate::peer::incoming::ReplyTo;
-use crate::{Context, Status, clock, web};
+use crate::{Context, Status, clock};
 use dovetail_protocol::Execution;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::task;
 use std::time::Instant;
 
 /// The interceptors of a method, outermost first.
@@ -73,7 +74,29 @@ pub(crate) struct Observed {
     received: usize,
     items_received: AtomicU64,
     items_sent: AtomicU64,
+    counted: Counted,
     end: End,
+}
+
+/// The place in which statistics count a call: they look for it at its beginning, and not once more
+/// at its end. 0 is none. Only one of several statistics has it.
+#[derive(Default)]
+pub(crate) struct Counted(AtomicU64);
+
+impl Counted {
+    /// Notes the place, where none is known.
+    pub(crate) fn note(&self, statistics: u32, place: u32) {
+        if self.0.load(Ordering::Relaxed) == 0 {
+            let both = u64::from(statistics) << 32 | u64::from(place);
+            self.0.store(both, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns the place in these statistics.
+    pub(crate) fn place(&self, statistics: u32) -> Option<u32> {
+        let both = self.0.load(Ordering::Relaxed);
+        (both >> 32 == u64::from(statistics)).then_some(both as u32)
+    }
 }
 
 /// The outcome of a call, once it has one.
@@ -99,11 +122,10 @@ impl End {
                 Err(_) => return,
             },
         };
-        let kept = self
-            .kind
-            .compare_exchange(0, kind, Ordering::AcqRel, Ordering::Acquire);
-        // Another one came first.
-        let _ = kept;
+        // Either of two at the same time may be the first, so no instruction has to be locked.
+        if self.kind.load(Ordering::Acquire) == 0 {
+            self.kind.store(kind, Ordering::Release);
+        }
     }
 
     fn get(&self) -> Option<Outcome> {
@@ -147,6 +169,11 @@ impl Context {
     /// Returns the service and the method that are called, for interceptors.
     pub(crate) fn called(&self) -> Option<(&'static ServiceDescriptor, &'static Method)> {
         self.call.observed.called
+    }
+
+    /// Returns the place in which statistics count the call.
+    pub(crate) fn counted(&self) -> &Counted {
+        &self.call.observed.counted
     }
 
     /// Shows an item to the call's interceptors.
@@ -232,11 +259,12 @@ impl Admission {
         let Some((call, finish)) = self.take() else {
             return Err(Reply::new(Vec::new()));
         };
+        let to = call.reply_to().clone();
         let reply = match decided {
             Ok(response) => response.reply(call),
             Err(status) => call.answer(&status.with_execution(Execution::NotStarted)),
         };
-        finish.done(&reply);
+        finish.done(&reply, &to);
         Err(reply)
     }
 
@@ -250,15 +278,8 @@ impl Admission {
 
     fn take(&mut self) -> Option<(Call, Finish)> {
         let call = self.call.take()?;
-        let finish = Finish {
-            context: call.context().clone(),
-            web: match call.reply_to() {
-                ReplyTo::Web(reply) => Some(reply.clone()),
-                _ => None,
-            },
-            passed: self.passed,
-            sent: 0,
-        };
+        let mut finish = Finish::new(call.context().clone());
+        finish.passed = self.passed;
         Some((call, finish))
     }
 }
@@ -272,24 +293,49 @@ impl Drop for Admission {
 
 /// Runs the interceptors that a call has passed once more when it is over: when this is dropped.
 pub(crate) struct Finish {
-    context: Context,
-    /// The place of an answer over HTTP.
-    web: Option<web::WebReplyTo>,
+    /// Elsewhere while a part of the handler runs.
+    context: Option<Context>,
     passed: usize,
     sent: usize,
 }
 
 impl Finish {
+    /// The end of a call that has passed no interceptor.
+    pub(crate) fn new(context: Context) -> Self {
+        Finish {
+            context: Some(context),
+            passed: 0,
+            sent: 0,
+        }
+    }
+
+    /// Runs a part of the handler of the call.
+    pub(crate) fn enter<R>(&mut self, part: impl FnOnce() -> R) -> R {
+        Context::enter(&mut self.context, part)
+    }
+
+    /// Returns whether an administrator has cancelled the call.
+    pub(crate) fn is_stopped(&self, task: &task::Context<'_>) -> bool {
+        let stop = self.call().and_then(|call| call.stop.as_ref());
+        stop.is_some_and(|stop| stop.is_stopped(task.waker()))
+    }
+
+    fn call(&self) -> Option<&CallInfo> {
+        self.context.as_ref().map(|context| &*context.call)
+    }
+
     /// Notes the size of the answer, and ends the call.
-    pub(crate) fn done(mut self, reply: &Reply) {
-        let left = self.web.as_ref().map_or(0, web::WebReplyTo::left_bytes);
-        self.sent = reply.size() + left;
+    pub(crate) fn done(mut self, reply: &Reply, to: &ReplyTo) {
+        if self.passed > 0 {
+            self.sent = reply.size() + to.left_bytes();
+        }
     }
 
     /// Sets the outcome of a call whose handler has not set one.
     pub(crate) fn fail(&self, status: &Status) {
-        let outcome = || Outcome::Failed(status.clone());
-        self.context.call.observed.end(outcome);
+        if let Some(call) = self.call() {
+            call.observed.end(|| Outcome::Failed(status.clone()));
+        }
     }
 }
 
@@ -305,7 +351,10 @@ fn left(call: &CallInfo) -> Outcome {
 
 impl Drop for Finish {
     fn drop(&mut self) {
-        let call = &self.context.call;
+        let Some(context) = self.context.as_ref().filter(|_| self.passed > 0) else {
+            return;
+        };
+        let call = &context.call;
         let observed = &call.observed;
         let Some(chain) = &observed.chain else {
             return;
@@ -320,7 +369,7 @@ impl Drop for Finish {
             items_sent: observed.items_sent.load(Ordering::Relaxed),
         };
         let mut passed = chain.iter().take(self.passed).rev();
-        let mut after = || passed.by_ref().for_each(|i| i.after(&self.context, &end));
+        let mut after = || passed.by_ref().for_each(|i| i.after(context, &end));
         // A panic does not leave the others without their end.
         while catch_unwind(AssertUnwindSafe(&mut after)).is_err() {}
     }

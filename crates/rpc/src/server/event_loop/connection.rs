@@ -293,6 +293,8 @@ impl<'a> LoopConnection<'a> {
         {
             let alone = runs_alone(&call);
             if self.in_flight.runs() > 0 && (alone || !self.session.affords(&call)) {
+                // Its deadline may pass until then.
+                call.arrived = None;
                 self.in_flight.held = Some(call);
                 break;
             }
