@@ -9,7 +9,7 @@ mod types;
 
 use crate::{File, Unsupported};
 use dovetail_schema::{
-    Field, Idempotency, Method, PackageId, Schema, Service, ServiceId, StructKind, TypeId, TypeKind,
+    Field, Idempotency, Method, Schema, Service, ServiceId, StructKind, TypeId, TypeKind,
 };
 use serde_json::{Map, Value as Json, json};
 use std::cell::RefCell;
@@ -29,18 +29,45 @@ pub fn write(schema: &Schema) -> Result<File, Vec<Unsupported>> {
             at: "the contract".to_owned(),
         }]);
     };
+    let services = schema.services.iter().enumerate();
+    let own = services.filter(|(_, service)| service.package == root);
+    let own: Vec<_> = own.map(|(id, _)| ServiceId(id as u32)).collect();
+    let package = &schema[root];
+    document(schema, &package.name, package.doc.as_deref(), &own)
+}
+
+/// Writes the document of these services, of one package or several, under a title.
+///
+/// # Errors
+///
+/// Those of [`write()`].
+pub fn write_services(
+    schema: &Schema,
+    title: &str,
+    services: &[ServiceId],
+) -> Result<File, Vec<Unsupported>> {
+    document(schema, title, None, services)
+}
+
+fn document(
+    schema: &Schema,
+    title: &str,
+    doc: Option<&str>,
+    services: &[ServiceId],
+) -> Result<File, Vec<Unsupported>> {
     let writer = Writer {
         schema,
+        services,
         used: RefCell::default(),
     };
-    let document = writer.document(root);
+    let document = writer.document(title, doc);
     let problems = writer.problems();
     if !problems.is_empty() {
         return Err(problems);
     }
     let text = serde_json::to_string_pretty(&document).unwrap_or_default();
     Ok(File {
-        path: format!("{}.openapi.json", schema[root].name),
+        path: format!("{title}.openapi.json"),
         text: text + "\n",
     })
 }
@@ -74,31 +101,38 @@ fn secured(mut operation: Json, permission: &str) -> Json {
     operation
 }
 
+/// Returns the tag of the methods of a service; functions of a server have none.
+fn tag(service: &str) -> &str {
+    match service {
+        "" => "functions",
+        name => name,
+    }
+}
+
 struct Writer<'a> {
     schema: &'a Schema,
+    services: &'a [ServiceId],
     /// The types that something refers to.
     used: RefCell<BTreeSet<TypeId>>,
 }
 
 impl Writer<'_> {
-    fn document(&self, root: PackageId) -> Json {
-        let package = &self.schema[root];
+    fn document(&self, title: &str, doc: Option<&str>) -> Json {
         let mut paths = Map::new();
         let mut tags = Vec::new();
-        for (index, service) in self.schema.services.iter().enumerate() {
-            if service.package == root {
-                self.service(ServiceId(index as u32), &mut paths);
-                let tag = json!({ "name": self.full_name(service) });
-                tags.push(described(tag, service.doc.as_deref()));
-            }
+        for id in self.services {
+            self.service(*id, &mut paths);
+            let service = &self.schema[*id];
+            let tag = json!({ "name": tag(&self.full_name(service)) });
+            tags.push(described(tag, service.doc.as_deref()));
         }
-        let info = json!({ "title": package.name, "version": "1" });
+        let info = json!({ "title": title, "version": "1" });
         json!({
             "openapi": "3.1.0",
-            "info": described(info, package.doc.as_deref()),
+            "info": described(info, doc),
             "tags": tags,
             "paths": paths,
-            "components": self.all_components(root),
+            "components": self.all_components(),
         })
     }
 
@@ -128,7 +162,11 @@ impl Writer<'_> {
             if method.idempotency != Idempotency::Unknown {
                 path.insert("get".into(), operation(true));
             }
-            paths.insert(format!("/{name}/{}", method.name), path.into());
+            let place = match name.as_str() {
+                "" => format!("/{}", method.name),
+                service => format!("/{service}/{}", method.name),
+            };
+            paths.insert(place, path.into());
         }
     }
 
@@ -144,8 +182,8 @@ impl Writer<'_> {
     fn operation(&self, service: &str, method: &Method, messages: bool, get: bool) -> Json {
         let suffix = if get { ".get" } else { "" };
         let mut operation = json!({
-            "operationId": format!("{service}.{}{suffix}", method.name),
-            "tags": [service],
+            "operationId": format!("{}.{}{suffix}", tag(service), method.name),
+            "tags": [tag(service)],
         });
         let request = match (messages, method.params.as_slice()) {
             (true, [request]) => self.ty(&request.ty),
@@ -228,11 +266,10 @@ impl Writer<'_> {
     }
 
     /// The types, and how callers show who they are where a method takes a permission.
-    fn all_components(&self, root: PackageId) -> Json {
+    fn all_components(&self) -> Json {
         let mut components = json!({ "schemas": self.components() });
-        let services = self.schema.services.iter();
-        let own = services.enumerate().filter(|(_, own)| own.package == root);
-        let mut methods = own.flat_map(|(id, _)| self.schema.methods(ServiceId(id as u32)));
+        let services = self.services.iter();
+        let mut methods = services.flat_map(|id| self.schema.methods(*id));
         if methods.any(|(owner, method)| self.schema[owner].permission(method).is_some()) {
             let bearer = json!({ "type": "http", "scheme": "bearer" });
             with(

@@ -45,16 +45,11 @@ impl From<Indescribable> for ExportError {
 ///
 /// Services with structs that extend others, or with references to objects, need their IDL.
 pub fn schema(name: &str, services: &[&'static ServiceDescriptor]) -> Result<Schema, ExportError> {
-    let mut export = Export {
-        contract: Described::new(name),
-        services: Vec::new(),
-    };
+    let mut export = Export::new(name, false);
     for service in services {
         export.service(service)?;
     }
-    let mut schema = export.contract.into_schema();
-    notes::add(&mut schema, &export.services);
-    Ok(schema)
+    Ok(export.into_schema())
 }
 
 /// Writes the contract as the text of a `.thrift` file.
@@ -115,23 +110,58 @@ pub fn proto(services: &[&'static ServiceDescriptor]) -> Result<String, ExportEr
     Ok(files.into_iter().map(|file| file.text).collect())
 }
 
-/// Writes an OpenAPI 3.1 document of the calls with JSON over HTTP.
+/// Writes an OpenAPI 3.1 document of the calls with JSON over HTTP, under this title. The services
+/// may be of several packages.
+///
+/// ```
+/// use dovetail::{descriptor, export};
+///
+/// descriptor!(static ADDER = "Adder" in "sums" {
+///     add(1 a: i32, 2 b: i32) -> i32;
+/// });
+///
+/// let text = export::openapi("A calculator", &[&ADDER])?;
+/// assert!(text.contains("\"/sums.Adder/add\""));
+/// # Ok::<(), export::ExportError>(())
+/// ```
 ///
 /// # Errors
 ///
 /// Those of [`schema`].
-pub fn openapi(name: &str, services: &[&'static ServiceDescriptor]) -> Result<String, ExportError> {
-    let file = dovetail_codegen::openapi::write(&schema(name, services)?);
+pub fn openapi(
+    title: &str,
+    services: &[&'static ServiceDescriptor],
+) -> Result<String, ExportError> {
+    let mut export = Export::new("", true);
+    let ids = services.iter().map(|service| export.service(service));
+    let ids = ids.collect::<Result<Vec<_>, _>>()?;
+    let file = dovetail_codegen::openapi::write_services(&export.into_schema(), title, &ids);
     Ok(file.map_err(ExportError::Unsupported)?.text)
 }
 
 struct Export {
     contract: Described,
+    /// Services are in packages of their own, and not all in that of the contract.
+    apart: bool,
     /// Those that are part of the contract already.
     services: Vec<(&'static ServiceDescriptor, ServiceId)>,
 }
 
 impl Export {
+    fn new(name: &str, apart: bool) -> Self {
+        Export {
+            contract: Described::new(name),
+            apart,
+            services: Vec::new(),
+        }
+    }
+
+    fn into_schema(self) -> Schema {
+        let mut schema = self.contract.into_schema();
+        notes::add(&mut schema, &self.services);
+        schema
+    }
+
     fn service(&mut self, service: &'static ServiceDescriptor) -> Result<ServiceId, Indescribable> {
         let known = self
             .services
@@ -141,6 +171,10 @@ impl Export {
             return Ok(*id);
         }
         let base = service.base.map(|base| self.service(base)).transpose()?;
+        if self.apart {
+            let messages = service.iter().any(|(_, method)| method.messages);
+            self.contract.package(service.package, messages);
+        }
         let id = self.contract.service(service.name, base);
         self.services.push((service, id));
         for method in service.methods {
