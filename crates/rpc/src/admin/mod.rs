@@ -6,6 +6,8 @@
 
 mod calls;
 mod contract;
+#[cfg(feature = "export")]
+mod document;
 mod invoke;
 mod messages;
 mod service;
@@ -216,6 +218,11 @@ impl Admin {
             ("/health", page(PLAIN, "ok\n")),
             ("/ready", Box::new(ready)),
         ];
+        #[cfg(feature = "export")]
+        {
+            let admin = self.clone();
+            pages.push(("/openapi.json", Box::new(move |_| admin.document())));
+        }
         let console = CONSOLE.iter();
         pages.extend(console.map(|(path, kind, text)| (*path, page(kind, text))));
         pages

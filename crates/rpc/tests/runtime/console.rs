@@ -81,6 +81,40 @@ fn invoke(place: &str, invocation: &Json) -> (Vec<Json>, Json) {
     panic!("no end: {messages:?}");
 }
 
+/// Makes a request on a connection of its own. Returns the answer.
+#[cfg(feature = "export")]
+fn request(running: &Running, request: &[u8]) -> crate::http::Response {
+    let mut raw = Raw::connect(running);
+    raw.send(request);
+    crate::http::response(&mut raw)
+}
+
+/// The document of all services has the paths at which the server answers.
+#[cfg(feature = "export")]
+#[test]
+fn the_document_has_the_paths_of_the_server() {
+    let (running, console) = administered(Model::EventLoops(Some(1)));
+    let asked = request(
+        &console,
+        b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    );
+    assert_eq!(asked.status, 200, "{}", asked.text());
+    let document: Json = serde_json::from_slice(&asked.body).unwrap();
+    let paths = document["paths"].as_object().unwrap();
+    for expected in ["/add", "/shop.v1.Orders/place", "/shop.v1.Orders/open"] {
+        assert!(paths.contains_key(expected), "{expected}: {paths:?}");
+    }
+    let status = |path: &str| {
+        let call = crate::http::post(path, "Content-Type: application/json\r\n", "{}");
+        request(&running, &call).status
+    };
+    assert_eq!(status("/Orders/nothing"), 404);
+    for path in paths.keys() {
+        assert_ne!(status(path), 404, "{path}");
+    }
+    assert!(running.shutdown(LONG) && console.shutdown(LONG));
+}
+
 fn administered(model: Model) -> (Running, Running) {
     let admin = Admin::new();
     let server = Server::new()
