@@ -380,6 +380,15 @@ pub struct ServiceDescriptor {
     pub objects: &'static [&'static ServiceDescriptor],
 }
 
+/// Returns a method behind its service, `shop.v1.Orders/place`; a function, which has none, by its
+/// name alone.
+pub(crate) fn path(service: &str, method: &str) -> String {
+    match service {
+        "" => method.to_owned(),
+        service => format!("{service}/{method}"),
+    }
+}
+
 impl ServiceDescriptor {
     /// How many methods it has, inherited ones included.
     pub const fn len(&self) -> usize {
@@ -387,6 +396,11 @@ impl ServiceDescriptor {
             Some(base) => base.len() + self.methods.len(),
             None => self.methods.len(),
         }
+    }
+
+    /// Returns whether its contract is protobuf's: a call has one message, and so has its answer.
+    pub(crate) fn has_messages(&self) -> bool {
+        self.iter().any(|(_, method)| method.messages)
     }
 
     /// The name with its package, as gRPC has it: `hello.v1.Hello`.

@@ -1,4 +1,5 @@
 use crate::Context;
+use crate::method::path;
 use crate::peer::intercept::{CallEnd, Outcome};
 use dovetail_wire::{visible, visible_json};
 use std::fmt::Write;
@@ -17,10 +18,7 @@ enum Value {
 impl Entry {
     pub(super) fn of(call: &Context, end: &CallEnd<'_>) -> Self {
         let service = call.called().map(|(service, _)| service.full_name());
-        let method = match service.as_deref() {
-            None | Some("") => call.method().to_owned(),
-            Some(service) => format!("{service}/{}", call.method()),
-        };
+        let method = path(service.as_deref().unwrap_or_default(), call.method());
         let mut entry = Entry(vec![
             ("time", Value::Text(timestamp(SystemTime::now()))),
             ("method", Value::Text(method)),

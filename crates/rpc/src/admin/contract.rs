@@ -120,12 +120,12 @@ message!(ContractValue {
 
 impl From<&&'static ServiceDescriptor> for ContractService {
     fn from(service: &&'static ServiceDescriptor) -> Self {
-        let methods: Vec<_> = service.iter().map(|(_, method)| method).collect();
+        let methods = service.iter().map(|(_, method)| method);
         ContractService {
             name: service.full_name().into_owned(),
             doc: service.docs.join("\n"),
-            messages: methods.iter().any(|method| method.messages),
-            methods: methods.into_iter().map(ContractMethod::from).collect(),
+            messages: service.has_messages(),
+            methods: methods.map(ContractMethod::from).collect(),
         }
     }
 }

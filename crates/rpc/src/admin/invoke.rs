@@ -6,6 +6,7 @@
 //!
 //! So authentication, permissions, quotas and limits of the server hold for them, too.
 
+use crate::method::path;
 use crate::transport::{Stream as Connection, Wait};
 use crate::{Code, Status};
 use bytes::BytesMut;
@@ -169,10 +170,7 @@ impl Invocation {
 
     /// Returns the request as HTTP/1.1 has it. The answer goes up to the end of the connection.
     fn request(&self) -> Result<Vec<u8>, Status> {
-        let path = match self.service.as_str() {
-            "" => self.method.clone(),
-            service => format!("{service}/{}", self.method),
-        };
+        let path = path(&self.service, &self.method);
         if path.is_empty() || !path.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(invalid(format!("{path:?} is no path of a method")));
         }

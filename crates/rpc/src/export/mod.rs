@@ -172,8 +172,8 @@ impl Export {
         }
         let base = service.base.map(|base| self.service(base)).transpose()?;
         if self.apart {
-            let messages = service.iter().any(|(_, method)| method.messages);
-            self.contract.package(service.package, messages);
+            self.contract
+                .package(service.package, service.has_messages());
         }
         let id = self.contract.service(service.name, base);
         self.services.push((service, id));

@@ -1,4 +1,5 @@
 use super::TraceContext;
+use crate::method::path;
 use crate::peer::intercept::{CallEnd, Outcome};
 use crate::{Code, Context, Wire};
 use std::borrow::Cow;
@@ -62,10 +63,7 @@ impl Span {
 
     /// Returns service and method as OpenTelemetry names them: `shop.v1.Orders/place`.
     pub fn name(&self) -> String {
-        match self.service.is_empty() {
-            true => self.method.to_string(),
-            false => format!("{}/{}", self.service, self.method),
-        }
+        path(&self.service, &self.method)
     }
 
     /// Returns true if the call has failed by a fault of this end: at a client by any status, at a
