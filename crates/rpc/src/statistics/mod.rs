@@ -11,6 +11,7 @@ mod cell;
 mod cells;
 mod exemplars;
 mod histogram;
+mod numbers;
 #[cfg(feature = "grpc")]
 mod otlp;
 mod prometheus;

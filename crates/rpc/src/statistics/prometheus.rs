@@ -2,9 +2,11 @@
 //! OpenMetrics, 1.0.0.
 
 use super::exemplars::Exemplar;
+use super::numbers::{
+    BACKENDS, CONNECTIONS, Kind, METHODS, Number, RESOLVER_FAILING, RETRY_TOKENS, backends, named,
+};
 use super::snapshot::{MethodStatistics, Snapshot};
-use crate::names::{BackendStatus, ChannelStatus, Health, State};
-use std::collections::BTreeMap;
+use crate::names::ChannelStatus;
 use std::fmt::{Display, Write};
 use std::time::UNIX_EPOCH;
 
@@ -38,47 +40,6 @@ struct Export {
     format: Format,
 }
 
-/// A number of a method.
-type Number = (
-    &'static str,
-    &'static str,
-    &'static str,
-    fn(&MethodStatistics) -> u64,
-);
-
-const NUMBERS: &[Number] = &[
-    (
-        "dovetail_server_calls_in_flight",
-        "gauge",
-        "Calls that are under way.",
-        MethodStatistics::in_flight,
-    ),
-    (
-        "dovetail_server_received_bytes_total",
-        "counter",
-        "Bytes of encoded parameters, decompressed.",
-        |method| method.received_bytes,
-    ),
-    (
-        "dovetail_server_sent_bytes_total",
-        "counter",
-        "Bytes of answers.",
-        |method| method.sent_bytes,
-    ),
-    (
-        "dovetail_server_received_items_total",
-        "counter",
-        "Items of streams from callers.",
-        |method| method.received_items,
-    ),
-    (
-        "dovetail_server_sent_items_total",
-        "counter",
-        "Items of streams to callers.",
-        |method| method.sent_items,
-    ),
-];
-
 pub(super) fn write(snapshot: &Snapshot, format: Format) -> String {
     let mut export = Export {
         text: String::new(),
@@ -93,16 +54,15 @@ pub(super) fn write(snapshot: &Snapshot, format: Format) -> String {
         ..
     } = snapshot;
     calls(out, methods);
-    for (name, kind, help, number) in NUMBERS {
-        out.head(name, kind, help);
+    for (head, number) in METHODS {
+        let name = out.number(head);
         for method in methods {
-            out.line(name, &labels(method), number(method));
+            out.line(&name, &labels(method), number(method));
         }
     }
     times(out, methods);
-    let name = "dovetail_server_connections";
-    out.head(name, "gauge", "Connections that are open.");
-    out.line(name, "", *connections as u64);
+    let name = out.number(&CONNECTIONS);
+    out.line(&name, "", *connections as u64);
     for (counter, number) in counters.each() {
         let name = format!("dovetail_server_{counter}_total");
         let help = format!("The counter `{counter}` of the server.");
@@ -124,6 +84,17 @@ impl Export {
         };
         // Writing to a string cannot fail, here and below.
         let _ = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+    }
+
+    /// Writes the head of a number. Returns its name.
+    fn number(&mut self, number: &Number) -> String {
+        let name = number.name.replace('.', "_");
+        let (name, kind) = match number.kind {
+            Kind::Counter => (name + "_total", "counter"),
+            Kind::UpDown | Kind::Gauge => (name, "gauge"),
+        };
+        self.head(&name, kind, number.help);
+        name
     }
 
     fn line(&mut self, name: &str, labels: &str, number: impl Display) {
@@ -154,97 +125,31 @@ impl Export {
     }
 }
 
-/// A number of a server that channels call. Those of channels with one name are added up.
-type BackendNumber = (
-    &'static str,
-    &'static str,
-    &'static str,
-    fn(&BackendStatus) -> u64,
-);
-
-const BACKEND_NUMBERS: &[BackendNumber] = &[
-    (
-        "dovetail_client_backend_ready",
-        "gauge",
-        "Channels that have a connection to the server.",
-        |backend| (backend.state == State::Ready).into(),
-    ),
-    (
-        "dovetail_client_backend_unhealthy",
-        "gauge",
-        "Channels whose health checks keep calls away from the server.",
-        |backend| (backend.health != Health::Healthy).into(),
-    ),
-    (
-        "dovetail_client_backend_ejected",
-        "gauge",
-        "Channels whose outlier detection keeps calls away from the server.",
-        |backend| backend.ejected.into(),
-    ),
-    (
-        "dovetail_client_backend_calls_in_flight",
-        "gauge",
-        "Calls that wait for the answer of the server.",
-        |backend| backend.in_flight.into(),
-    ),
-    (
-        "dovetail_client_backend_calls_total",
-        "counter",
-        "Calls that were made to the server, each attempt counted.",
-        |backend| backend.picks,
-    ),
-    (
-        "dovetail_client_backend_ejections_total",
-        "counter",
-        "Ejections of the server by outlier detection.",
-        |backend| backend.ejections,
-    ),
-];
-
 /// Writes the numbers of channels to the servers of names.
 fn client(out: &mut Export, channels: &[ChannelStatus]) {
     if channels.is_empty() {
         return;
     }
-    for (name, kind, help, number) in BACKEND_NUMBERS {
-        let mut sums = BTreeMap::<_, u64>::new();
-        for channel in channels {
-            for backend in &channel.backends {
-                let labels = (&*channel.name, &*backend.backend.address);
-                *sums.entry(labels).or_default() += number(backend);
-            }
-        }
-        out.head(name, kind, help);
-        for ((channel, backend), sum) in sums {
+    for (head, number) in BACKENDS {
+        let name = out.number(head);
+        for ((channel, backend), sum) in backends(channels, *number) {
             let labels = format!(
                 "channel=\"{}\",backend=\"{}\"",
                 escaped(channel),
                 escaped(backend)
             );
-            out.line(name, &labels, sum);
+            out.line(&name, &labels, sum);
         }
     }
-    let mut failing = BTreeMap::<_, u64>::new();
-    let mut tokens = BTreeMap::<_, f32>::new();
-    for channel in channels {
-        *failing.entry(&*channel.name).or_default() += u64::from(channel.failure.is_some());
-        let fewest = tokens.entry(&*channel.name).or_insert(f32::INFINITY);
-        *fewest = fewest.min(channel.retry_tokens);
+    let named = named(channels);
+    let label = |channel| format!("channel=\"{}\"", escaped(channel));
+    let name = out.number(&RESOLVER_FAILING);
+    for (channel, state) in &named {
+        out.line(&name, &label(channel), state.failing);
     }
-    let name = "dovetail_client_resolver_failing";
-    let help = "Channels whose name cannot be resolved now.";
-    out.head(name, "gauge", help);
-    for (channel, failing) in failing {
-        let labels = format!("channel=\"{}\"", escaped(channel));
-        out.line(name, &labels, failing);
-    }
-    let name = "dovetail_client_retry_tokens";
-    let help =
-        "Tokens that are left of the budget of retries; the fewest of channels with one name.";
-    out.head(name, "gauge", help);
-    for (channel, tokens) in tokens {
-        let labels = format!("channel=\"{}\"", escaped(channel));
-        out.line(name, &labels, tokens);
+    let name = out.number(&RETRY_TOKENS);
+    for (channel, state) in &named {
+        out.line(&name, &label(channel), state.tokens);
     }
 }
 

@@ -73,22 +73,22 @@ message!(Metric {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Gauge {
-    pub(super) points: Vec<Number>,
+    pub(super) points: Vec<Point>,
 }
 
 message!(Gauge {
-    1 points as "data_points": Vec<Number>,
+    1 points as "data_points": Vec<Point>,
 });
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Sum {
-    pub(super) points: Vec<Number>,
+    pub(super) points: Vec<Point>,
     pub(super) temporality: i32,
     pub(super) grows: bool,
 }
 
 message!(Sum {
-    1 points as "data_points": Vec<Number>,
+    1 points as "data_points": Vec<Point>,
     2 temporality as "aggregation_temporality": i32,
     3 grows as "is_monotonic": bool,
 });
@@ -105,7 +105,7 @@ message!(Histogram {
 });
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Number {
+pub(super) struct Point {
     pub(super) start: u64,
     pub(super) time: u64,
     pub(super) double: Option<f64>,
@@ -113,7 +113,7 @@ pub(super) struct Number {
     pub(super) attributes: Vec<KeyValue>,
 }
 
-message!(Number as "NumberDataPoint" {
+message!(Point as "NumberDataPoint" {
     2 start as "start_time_unix_nano": u64 [fixed],
     3 time as "time_unix_nano": u64 [fixed],
     4 double as "as_double": Option<f64>,
