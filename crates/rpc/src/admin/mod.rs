@@ -219,10 +219,7 @@ impl Admin {
             ("/ready", Box::new(ready)),
         ];
         #[cfg(feature = "export")]
-        {
-            let admin = self.clone();
-            pages.push(("/openapi.json", Box::new(move |_| admin.document())));
-        }
+        pages.push(("/openapi.json", self.document_page()));
         let console = CONSOLE.iter();
         pages.extend(console.map(|(path, kind, text)| (*path, page(kind, text))));
         pages

@@ -110,15 +110,15 @@ impl TelemetrySettings {
 impl Config {
     /// Returns the tracing of the calls of the server and of the channels, if there is a collector.
     pub(super) fn tracing(&self) -> Result<Option<Tracing>, ConfigError> {
+        let known = self.lock().tracing.clone();
+        if known.is_some() {
+            return Ok(known);
+        }
         let read = &self.lock().read.clone();
         let settings = &read.settings.telemetry;
         let Some(collector) = self.collector(read)? else {
             return Ok(None);
         };
-        let known = self.lock().tracing.clone();
-        if known.is_some() {
-            return Ok(known);
-        }
         let started = trace::Otlp::start(collector, &settings.service(), &settings.attributes());
         let recorder = started.map_err(|why| self.error(read, "telemetry", why.to_string()))?;
         let percent = settings.percent.unwrap_or(100).min(100);
