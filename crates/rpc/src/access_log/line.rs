@@ -32,7 +32,16 @@ impl Entry {
         if let Outcome::Failed(status) = end.outcome() {
             entry.text_field("message", status.message());
         }
-        entry.0.push(("ms", Value::Milliseconds(end.elapsed())));
+        let times = [
+            ("ms", Some(end.elapsed())),
+            ("queued_ms", end.queued()),
+            ("first_item_ms", end.first_item()),
+        ];
+        for (name, time) in times {
+            if let Some(time) = time {
+                entry.0.push((name, Value::Milliseconds(time)));
+            }
+        }
         let counts = [
             ("received", end.received_bytes() as u64, true),
             ("sent", end.sent_bytes() as u64, true),

@@ -98,6 +98,12 @@ pub(super) struct Method {
     pub(super) p99: f64,
     pub(super) p999: f64,
     pub(super) times: Vec<Bucket>,
+    pub(super) queued: i64,
+    pub(super) queued_p50: f64,
+    pub(super) queued_p99: f64,
+    pub(super) first_items: i64,
+    pub(super) first_item_p50: f64,
+    pub(super) first_item_p99: f64,
 }
 
 message!(Method {
@@ -125,6 +131,14 @@ message!(Method {
     14 p999 as "p999_us": f64,
     /// The histogram of the times, without its empty buckets.
     15 times: Vec<Bucket>,
+    /// Calls that have waited for their handlers, and quantiles of that time.
+    16 queued as "queued_calls": i64,
+    17 queued_p50 as "queued_p50_us": f64,
+    18 queued_p99 as "queued_p99_us": f64,
+    /// Calls whose handlers have sent items, and quantiles of the times to the first one.
+    19 first_items as "streaming_calls": i64,
+    20 first_item_p50 as "first_item_p50_us": f64,
+    21 first_item_p99 as "first_item_p99_us": f64,
 });
 
 #[derive(Clone, Debug, Default, PartialEq)]

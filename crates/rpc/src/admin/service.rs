@@ -15,7 +15,7 @@ use crate::observer::Watched;
 use crate::peer::call::{Call, HandlerFuture};
 use crate::peer::intercept::Outcome;
 use crate::peer::streams::Items;
-use crate::statistics::MethodStatistics;
+use crate::statistics::{Histogram, MethodStatistics};
 use crate::trace::Span;
 use crate::{Code, Context, Service, Status, clock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -247,7 +247,8 @@ fn servers_of(channel: &ChannelStatus) -> Vec<Server> {
 
 impl From<&MethodStatistics> for Method {
     fn from(known: &MethodStatistics) -> Self {
-        let quantile = |share| microseconds(known.times.quantile(share));
+        let of = |times: &Histogram, share| microseconds(times.quantile(share));
+        let quantile = |share| of(&known.times, share);
         let buckets = known.times.buckets().filter(|(_, calls)| *calls > 0);
         Method {
             service: known.service.clone(),
@@ -269,6 +270,12 @@ impl From<&MethodStatistics> for Method {
             p90: quantile(0.9),
             p99: quantile(0.99),
             p999: quantile(0.999),
+            queued: whole(known.queued.count()),
+            queued_p50: of(&known.queued, 0.5),
+            queued_p99: of(&known.queued, 0.99),
+            first_items: whole(known.first_items.count()),
+            first_item_p50: of(&known.first_items, 0.5),
+            first_item_p99: of(&known.first_items, 0.99),
             times: buckets
                 .map(|(up_to, calls)| Bucket {
                     up_to: microseconds(up_to),

@@ -304,6 +304,7 @@ impl Dispatcher {
     #[cfg(feature = "async")]
     async fn pooled(self: Arc<Self>, found: Found, call: Call, finish: Option<Finish>) -> Reply {
         let reply = pool::run(Box::pin(async move {
+            call.context().leaves_queue();
             let reply_to = call.reply_to().clone();
             let mut handler = std::pin::pin!(self.handled(found, call));
             // A panic must not take the thread's answer with it.
@@ -439,6 +440,7 @@ impl Dispatcher {
             return dispatcher.clone().pooled(found, call, Some(finish)).await;
         }
         let _ = pool;
+        call.context().leaves_queue();
         let to = call.reply_to().clone();
         let reply = self.handled(found, call).await;
         finish.done(&reply, &to);

@@ -6,6 +6,7 @@ use super::snapshot::MethodStatistics;
 use super::{OUTCOMES, place};
 use crate::peer::intercept::CallEnd;
 use crate::trace::TraceContext;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -39,6 +40,10 @@ pub(super) struct Cell {
     received_items: Count,
     sent_items: Count,
     times: Times,
+    /// Of calls that have waited for their handlers, and of those that have sent items. Most methods
+    /// have neither.
+    queued: OnceLock<Box<Times>>,
+    first_items: OnceLock<Box<Times>>,
     exemplars: Taken,
 }
 
@@ -52,6 +57,14 @@ impl Cell {
             count.add(1, alone);
         }
         self.times.add(end.elapsed(), alone);
+        for (times, time) in [
+            (&self.queued, end.queued()),
+            (&self.first_items, end.first_item()),
+        ] {
+            if let Some(time) = time {
+                times.get_or_init(Box::default).add(time, alone);
+            }
+        }
         for (sum, more) in [
             (&self.received_bytes, end.received_bytes() as u64),
             (&self.sent_bytes, end.sent_bytes() as u64),
@@ -86,6 +99,14 @@ impl Cell {
         sums.received_items += self.received_items.get();
         sums.sent_items += self.sent_items.get();
         self.times.add_to(&mut sums.times);
+        for (times, sum) in [
+            (&self.queued, &mut sums.queued),
+            (&self.first_items, &mut sums.first_items),
+        ] {
+            if let Some(times) = times.get() {
+                times.add_to(sum);
+            }
+        }
         self.exemplars.add_to(&mut sums.exemplars);
     }
 }

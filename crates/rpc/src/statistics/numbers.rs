@@ -1,6 +1,6 @@
 //! The numbers that all exports have: names, units, meanings, and the way to find them.
 
-use super::MethodStatistics;
+use super::{Histogram, MethodStatistics};
 use crate::names::{BackendStatus, ChannelStatus, Health, State};
 use std::collections::BTreeMap;
 
@@ -88,6 +88,50 @@ pub(super) const METHODS: &[MethodNumber] = &[
         ),
         |method| method.sent_items,
     ),
+];
+
+/// Times of each method, in seconds.
+#[derive(Clone, Copy)]
+pub(super) struct MethodTimes {
+    pub(super) name: &'static str,
+    pub(super) help: &'static str,
+    /// Each method has them, with exemplars; other times only where there were any.
+    pub(super) of_each: bool,
+    times: fn(&MethodStatistics) -> &Histogram,
+}
+
+impl MethodTimes {
+    /// Returns the methods that have such times.
+    pub(super) fn of<'a>(
+        self,
+        methods: &'a [MethodStatistics],
+    ) -> impl Iterator<Item = (&'a MethodStatistics, &'a Histogram)> {
+        let times = methods
+            .iter()
+            .map(move |method| (method, (self.times)(method)));
+        times.filter(move |(_, times)| self.of_each || times.count() > 0)
+    }
+}
+
+pub(super) const TIMES: &[MethodTimes] = &[
+    MethodTimes {
+        name: "dovetail.server.call_duration",
+        help: "Times of calls, to their last item.",
+        of_each: true,
+        times: |method| &method.times,
+    },
+    MethodTimes {
+        name: "dovetail.server.queue_duration",
+        help: "Times for which calls have waited for their handlers, of those that have waited.",
+        of_each: false,
+        times: |method| &method.queued,
+    },
+    MethodTimes {
+        name: "dovetail.server.first_item_duration",
+        help: "Times from the beginning of a call to the first item of its handler.",
+        of_each: false,
+        times: |method| &method.first_items,
+    },
 ];
 
 pub(super) const CONNECTIONS: Number = number(

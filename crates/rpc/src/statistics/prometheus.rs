@@ -3,7 +3,8 @@
 
 use super::exemplars::Exemplar;
 use super::numbers::{
-    BACKENDS, CONNECTIONS, Kind, METHODS, Number, RESOLVER_FAILING, RETRY_TOKENS, backends, named,
+    BACKENDS, CONNECTIONS, Kind, METHODS, MethodTimes, Number, RESOLVER_FAILING, RETRY_TOKENS,
+    TIMES, backends, named,
 };
 use super::snapshot::{MethodStatistics, Snapshot};
 use crate::names::ChannelStatus;
@@ -60,7 +61,7 @@ pub(super) fn write(snapshot: &Snapshot, format: Format) -> String {
             out.line(&name, &labels(method), number(method));
         }
     }
-    times(out, methods);
+    TIMES.iter().for_each(|kind| times(out, methods, kind));
     let name = out.number(&CONNECTIONS);
     out.line(&name, "", *connections as u64);
     for (counter, number) in counters.each() {
@@ -166,21 +167,26 @@ fn calls(out: &mut Export, methods: &[MethodStatistics]) {
     }
 }
 
-fn times(out: &mut Export, methods: &[MethodStatistics]) {
-    let name = "dovetail_server_call_duration_seconds";
-    out.head(name, "histogram", "Times of calls.");
-    for method in methods {
+fn times(out: &mut Export, methods: &[MethodStatistics], kind: &MethodTimes) {
+    let name = &format!("{}_seconds", kind.name.replace('.', "_"));
+    let known: Vec<_> = kind.of(methods).collect();
+    if known.is_empty() {
+        return;
+    }
+    out.head(name, "histogram", kind.help);
+    for (method, times) in known {
         let labels = labels(method);
         let bucket = format!("{name}_bucket");
-        let mut exemplars = method.exemplars.iter().map(Option::as_ref);
+        let exemplars = kind.of_each.then_some(&method.exemplars);
+        let mut exemplars = exemplars.into_iter().flatten().map(Option::as_ref);
         let mut exemplar = || exemplars.next().flatten();
-        for (end, count) in method.times.doublings() {
+        for (end, count) in times.doublings() {
             let labels = format!("{labels},le=\"{}\"", end.as_secs_f64());
             out.example(&bucket, &labels, count, exemplar());
         }
-        let count = method.times.count();
+        let count = times.count();
         out.example(&bucket, &format!("{labels},le=\"+Inf\""), count, exemplar());
-        let sum = method.times.sum().as_secs_f64();
+        let sum = times.sum().as_secs_f64();
         out.line(&format!("{name}_sum"), &labels, sum);
         out.line(&format!("{name}_count"), &labels, count);
     }

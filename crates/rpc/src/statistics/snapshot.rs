@@ -41,6 +41,12 @@ pub struct MethodStatistics {
     pub sent_items: u64,
     /// The times of calls, from the interceptor that counts to their ends.
     pub times: Histogram,
+    /// The times that calls have waited for their handlers: in the queue of a quota, for the
+    /// decision of an interceptor, or for a thread of the pool. Calls whose handlers have started at
+    /// once are not among them.
+    pub queued: Histogram,
+    /// The times from the beginning of a call to the first item of its handler.
+    pub first_items: Histogram,
     pub(super) began: u64,
     pub(super) ended: u64,
     pub(super) outcomes: [u64; OUTCOMES],
@@ -58,6 +64,8 @@ impl MethodStatistics {
             received_items: 0,
             sent_items: 0,
             times: Histogram::default(),
+            queued: Histogram::default(),
+            first_items: Histogram::default(),
             began: 0,
             ended: 0,
             outcomes: [0; OUTCOMES],

@@ -148,6 +148,8 @@ async fn items_and_calls_in_flight_are_counted() {
         ended(&statistics, "count", wire, 1).await;
         let count = of(&statistics, "count", wire).unwrap();
         assert_eq!((count.sent_items, count.received_items), (7, 0), "{wire}");
+        assert_eq!((count.first_items.count(), count.queued.count()), (1, 0));
+        assert!(count.first_items.sum() <= count.times.sum(), "{wire}");
         let waiting = channel.clone();
         let waiting = tokio::spawn(async move {
             let _: Result<String, PlaceError> =
@@ -162,6 +164,56 @@ async fn items_and_calls_in_flight_are_counted() {
         until_async("no call in flight", over).await;
         let place = of(&statistics, "place", wire).unwrap();
         assert_eq!(place.failed(Code::Cancelled), 1, "{wire}");
+        stop(running).await;
+    }
+}
+
+/// The time in a queue is that of the pool or of a quota, whichever holds a call back.
+#[tokio::test]
+async fn times_in_a_queue_are_counted_where_a_call_has_waited() {
+    let quota = || Throttle::new().at("Orders/place", Quota::new().in_flight(1).queue(8, LONG));
+    let rows = [
+        (Model::EventLoops(Some(1)), None, 0),
+        (Model::EventLoops(Some(1)), Some(quota()), 2),
+        (Model::ThreadPool(1), None, 3),
+        (Model::ThreadPool(1), Some(quota()), 3),
+    ];
+    for (model, quota, queued) in rows {
+        let what = format!("{model:?} {quota:?}");
+        let statistics = Statistics::new();
+        let server = Server::new().service(Orders).statistics(&statistics);
+        let held = quota.is_some();
+        let server = quota.into_iter().fold(server, Server::throttle);
+        let running = start(model, server);
+        let channel = channel(&running.addresses()[0].to_string(), "grpc");
+        let call = |item: &str| {
+            let (channel, item) = (channel.clone(), item.to_owned());
+            tokio::spawn(async move {
+                let placed: Result<String, PlaceError> =
+                    channel.call(method("place"), (&item,)).await;
+                placed
+            })
+        };
+        let running_calls = |calls| {
+            let seen = statistics.clone();
+            let runs = move || of(&seen, "place", "grpc").is_some_and(|p| p.in_flight() == calls);
+            until_async("calls in flight", runs)
+        };
+        let first = call("wait");
+        running_calls(1).await;
+        let others = [call("lamp"), call("lamp")];
+        if held {
+            running_calls(3).await;
+        }
+        first.abort();
+        for call in others {
+            assert!(call.await.unwrap().is_ok(), "{what}");
+        }
+        ended(&statistics, "place", "grpc", 3).await;
+        let place = of(&statistics, "place", "grpc").unwrap();
+        assert_eq!(place.queued.count(), queued, "{what}");
+        assert!(place.queued.sum() <= place.times.sum(), "{what}");
+        assert_eq!(place.first_items.count(), 0, "{what}");
         stop(running).await;
     }
 }

@@ -47,6 +47,12 @@ export async function methods() {
   return [element("h2", {}, "Methods"), table(METHOD_COLUMNS, rows, "No method has been called yet.")];
 }
 
+// Times that not all calls have.
+function waits(what, calls, p50, p99) {
+  if (!number(calls)) return [];
+  return [[`calls ${what}`, count(number(calls))], [`p50 ${what}`, time(p50 || 0)], [`p99 ${what}`, time(p99 || 0)]];
+}
+
 export async function method(which) {
   const row = note(await call("methods")).find((row) => key(row) === which);
   if (!row) return [element("p", {}, `${which} has not been called.`)];
@@ -61,6 +67,8 @@ export async function method(which) {
       ["p90", time(row.p90Us || 0)],
       ["p99", time(row.p99Us || 0)],
       ["p99.9", time(row.p999Us || 0)],
+      ...waits("in a queue", row.queuedCalls, row.queuedP50Us, row.queuedP99Us),
+      ...waits("to the first item", row.streamingCalls, row.firstItemP50Us, row.firstItemP99Us),
       ["received", bytes(number(row.receivedBytes))],
       ["sent", bytes(number(row.sentBytes))],
     ]),

@@ -1,7 +1,7 @@
 //! Interceptors in the order in which they run, and the calls that they run around.
 
 use super::by_scope::{ByScope, reachable};
-use super::outcome::Elapsed;
+use super::outcome::{Elapsed, Moment};
 use super::{
     CallEnd, CallHead, Decision, Direction, Outcome, Response, ServerInterceptor, StreamItem,
 };
@@ -71,6 +71,9 @@ pub(crate) struct Observed {
     pub(super) chain: Option<Arc<Chain>>,
     called: Option<(&'static ServiceDescriptor, &'static Method)>,
     started: Option<Instant>,
+    /// When it left a queue for its handler.
+    queued: Moment,
+    first_item: Moment,
     received: usize,
     items_received: AtomicU64,
     items_sent: AtomicU64,
@@ -176,6 +179,13 @@ impl Context {
         &self.call.observed.counted
     }
 
+    /// Notes that the call has left a queue. It may wait in several, one after the other: it has
+    /// waited until it leaves the last one.
+    pub(crate) fn leaves_queue(&self) {
+        let observed = &self.call.observed;
+        observed.queued.set(observed.started);
+    }
+
     /// Shows an item to the call's interceptors.
     pub(crate) fn observe_item(
         &self,
@@ -190,9 +200,13 @@ impl Context {
             Direction::Received => &observed.items_received,
             Direction::Sent => &observed.items_sent,
         };
+        let index = count.fetch_add(1, Ordering::Relaxed);
+        if index == 0 && direction == Direction::Sent {
+            observed.first_item.set(observed.started);
+        }
         let item = StreamItem {
             direction,
-            index: count.fetch_add(1, Ordering::Relaxed),
+            index,
             size,
         };
         chain.iter().try_for_each(|i| i.item(self, &item))
@@ -363,6 +377,8 @@ impl Drop for Finish {
         let end = CallEnd {
             outcome: &outcome,
             elapsed: &Elapsed::since(observed.started),
+            queued: observed.queued.get(),
+            first_item: observed.first_item.get(),
             received: observed.received,
             sent: self.sent,
             items_received: observed.items_received.load(Ordering::Relaxed),

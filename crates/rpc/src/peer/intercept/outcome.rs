@@ -1,5 +1,6 @@
 use crate::{Code, Status, clock};
 use std::cell::OnceCell;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// How a call has ended.
@@ -61,12 +62,34 @@ impl Elapsed {
     }
 }
 
+/// A moment of a call, in nanoseconds after its start; 0 where there was none.
+#[derive(Default)]
+pub(super) struct Moment(AtomicU64);
+
+impl Moment {
+    /// It is now.
+    pub(super) fn set(&self, started: Option<Instant>) {
+        let Some(started) = started else { return };
+        let after = clock::now().saturating_duration_since(started);
+        let nanoseconds = u64::try_from(after.as_nanos()).unwrap_or(u64::MAX);
+        self.0.store(nanoseconds.max(1), Ordering::Relaxed);
+    }
+
+    /// Returns the time after the start.
+    pub(super) fn get(&self) -> Option<Duration> {
+        let nanoseconds = self.0.load(Ordering::Relaxed);
+        (nanoseconds > 0).then(|| Duration::from_nanos(nanoseconds))
+    }
+}
+
 /// The end of a call, as [`ServerInterceptor::after`](crate::intercept::ServerInterceptor::after)
 /// sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct CallEnd<'a> {
     pub(super) outcome: &'a Outcome,
     pub(super) elapsed: &'a Elapsed,
+    pub(super) queued: Option<Duration>,
+    pub(super) first_item: Option<Duration>,
     pub(super) received: usize,
     pub(super) sent: usize,
     pub(super) items_received: u64,
@@ -82,6 +105,19 @@ impl CallEnd<'_> {
     /// Returns the time from the first interceptor to the end of the call.
     pub fn elapsed(&self) -> Duration {
         self.elapsed.get()
+    }
+
+    /// Returns the time that the call has waited for its handler: in the queue of a quota, for a
+    /// decision of another interceptor, or for a thread of the pool. `None` for one whose handler
+    /// has started at once, and for one that has not left its queue.
+    pub fn queued(&self) -> Option<Duration> {
+        self.queued
+    }
+
+    /// Returns the time from the first interceptor to the first item of the handler. `None` where
+    /// it has sent none.
+    pub fn first_item(&self) -> Option<Duration> {
+        self.first_item
     }
 
     /// Returns the size of the encoded parameters in bytes, decompressed.

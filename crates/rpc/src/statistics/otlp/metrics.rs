@@ -8,7 +8,8 @@ use crate::otlp::names::{
 };
 use crate::otlp::{KeyValue, nanoseconds};
 use crate::statistics::numbers::{
-    self, BACKENDS, CONNECTIONS, Kind, METHODS, Number, RESOLVER_FAILING, RETRY_TOKENS, named,
+    self, BACKENDS, CONNECTIONS, Kind, METHODS, MethodTimes, Number, RESOLVER_FAILING,
+    RETRY_TOKENS, TIMES, named,
 };
 use crate::statistics::{MethodStatistics, Snapshot};
 use std::time::SystemTime;
@@ -56,11 +57,8 @@ pub(super) fn metrics(snapshot: &Snapshot, now: SystemTime) -> Vec<Metric> {
         now: nanoseconds(now),
     };
     let methods = &snapshot.methods;
-    let mut metrics = vec![
-        durations(methods, times),
-        ended(methods, times),
-        started(methods, times),
-    ];
+    let mut metrics = vec![ended(methods, times), started(methods, times)];
+    metrics.extend(TIMES.iter().map(|kind| durations(methods, times, kind)));
     metrics.extend(METHODS.iter().map(|(head, number)| {
         let points = methods
             .iter()
@@ -138,11 +136,11 @@ fn of_method(method: &MethodStatistics) -> Vec<KeyValue> {
     attributes
 }
 
-/// The times of calls, by the conventions for RPC.
-fn durations(methods: &[MethodStatistics], times: Times) -> Metric {
-    let points = methods.iter().map(|method| {
-        let doublings: Vec<_> = method.times.doublings().collect();
-        let count = method.times.count();
+/// Times of methods. Those of whole calls have their name from the conventions for RPC.
+fn durations(methods: &[MethodStatistics], times: Times, kind: &MethodTimes) -> Metric {
+    let points = kind.of(methods).map(|(method, known)| {
+        let doublings: Vec<_> = known.doublings().collect();
+        let count = known.count();
         let ends = doublings.iter().map(|(_, below)| *below).chain([count]);
         let starts = [0]
             .into_iter()
@@ -151,15 +149,18 @@ fn durations(methods: &[MethodStatistics], times: Times) -> Metric {
             start: times.start,
             time: times.now,
             count,
-            sum: Some(method.times.sum().as_secs_f64()),
+            sum: Some(known.sum().as_secs_f64()),
             counts: ends.zip(starts).map(|(end, start)| end - start).collect(),
             bounds: doublings.iter().map(|(end, _)| end.as_secs_f64()).collect(),
             attributes: of_method(method),
         }
     });
     Metric {
-        name: CALL_DURATION.to_owned(),
-        description: "Times of calls, to their last item.".to_owned(),
+        name: match kind.of_each {
+            true => CALL_DURATION.to_owned(),
+            false => kind.name.to_owned(),
+        },
+        description: kind.help.to_owned(),
         unit: "s".to_owned(),
         histogram: Some(Histogram {
             points: points.collect(),
