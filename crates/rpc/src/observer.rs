@@ -1,4 +1,6 @@
+use crate::Wire;
 use crate::counters::Counters;
+use crate::peer::traffic::TrafficSums;
 use crate::transport::Stream;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +14,9 @@ pub(crate) trait Observer: Send + Sync {
 
     /// Returns the connections, the oldest first.
     fn watched(&self) -> Vec<Watched>;
+
+    /// Returns the addresses that have called, the one with the most calls first.
+    fn peers(&self) -> Vec<WatchedPeer>;
 
     /// Returns the bytes that are held for peers.
     fn memory(&self) -> usize;
@@ -33,4 +38,15 @@ pub(crate) struct Watched {
     pub(crate) age: Duration,
     /// No call of it runs.
     pub(crate) idle: bool,
+    /// The wire of its first call.
+    pub(crate) wire: Option<Wire>,
+    pub(crate) traffic: TrafficSums,
+}
+
+/// An address, with all its connections: those that are open, and those that have ended.
+pub(crate) struct WatchedPeer {
+    pub(crate) peer: String,
+    pub(crate) open: u64,
+    pub(crate) connections: u64,
+    pub(crate) traffic: TrafficSums,
 }

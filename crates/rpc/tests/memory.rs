@@ -2,6 +2,7 @@
 //! table.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+use dovetail::admin::Admin;
 use dovetail::blocking::Channel;
 use dovetail::method::ServiceDescriptor;
 use dovetail::server::{Call, HandlerFuture, Model};
@@ -262,10 +263,12 @@ const PER_PEER: usize = 400;
 
 fn crowds_cost_little() {
     let statistics = Statistics::new();
+    let admin = Admin::new();
     let quota = Quota::new().rate(100, Duration::from_secs(1));
     let server = Server::new()
         .service(Target)
         .statistics(&statistics)
+        .administered(&admin)
         .throttle(Throttle::new().each_caller(quota))
         .model(Model::ThreadPerConnection);
     let running = server.listen("tcp://127.0.0.1:0").unwrap().start().unwrap();
@@ -290,8 +293,31 @@ fn crowds_cost_little() {
     let snapshot = statistics.snapshot();
     let calls: u64 = snapshot.methods.iter().map(|it| it.times.count()).sum();
     assert_eq!(calls, u64::from(CROWD / 2 + 2));
+    let rows = peers(&admin);
+    assert!(rows.len() <= 1_001, "{}", rows.len());
+    let sum = |field: &str| -> u64 { rows.iter().map(|row| number(&row[field])).sum() };
+    assert_eq!(sum("connections"), running.counters().connections);
+    assert_eq!(sum("calls"), u64::from(CROWD + CROWD / 2 + 2));
     drop(known);
     assert!(running.shutdown(Duration::from_secs(10)));
+}
+
+/// Returns the peers that an administration shows.
+fn peers(admin: &Admin) -> Vec<serde_json::Value> {
+    let console = Server::new().admin(admin).listen("tcp://127.0.0.1:0");
+    let console = console.unwrap().start().unwrap();
+    let ask =
+        b"POST /dovetail.admin.v1.Admin/peers HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+        Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
+    let said = String::from_utf8(converse(&console, ask)).unwrap();
+    let (_, body) = said.split_once("\r\n\r\n").unwrap();
+    let answer: serde_json::Value = serde_json::from_str(body).unwrap();
+    answer["result"].as_array().unwrap().clone()
+}
+
+/// A number of 64 bits, which JSON has as a text.
+fn number(value: &serde_json::Value) -> u64 {
+    value.as_str().unwrap().parse().unwrap()
 }
 
 /// Calls a method that only this peer knows, from an address that only this peer has.

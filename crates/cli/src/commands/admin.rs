@@ -52,6 +52,8 @@ enum What {
     Calls,
     /// Connections
     Connections,
+    /// The addresses that have called, with all their connections
+    Peers,
     /// Calls that have failed or were slow, the last one first
     Failures,
     /// Calls that quotas have refused
@@ -93,6 +95,7 @@ impl What {
             What::Methods => "methods",
             What::Calls => "calls",
             What::Connections => "connections",
+            What::Peers => "peers",
             What::Failures => "recent",
             What::Refusals => "refusals",
             What::Servers => "servers",
@@ -153,8 +156,20 @@ impl What {
             What::Connections => &[
                 ("connection", "id", Number),
                 ("from", "peer", Text),
+                ("wire", "wire", Text),
                 ("open for", "age_ms", Milliseconds),
+                ("calls", "calls", Number),
+                ("received", "received_bytes", Number),
+                ("sent", "sent_bytes", Number),
                 ("idle", "idle", Text),
+            ],
+            What::Peers => &[
+                ("address", "peer", Text),
+                ("open", "open_connections", Number),
+                ("connections", "connections", Number),
+                ("calls", "calls", Number),
+                ("received", "received_bytes", Number),
+                ("sent", "sent_bytes", Number),
             ],
             What::Failures => &[
                 ("service", "service", Text),

@@ -16,6 +16,8 @@ descriptor!(pub(crate) static ADMIN = "Admin" in "dovetail.admin.v1" {
     calls() -> Vec<Call> [idempotent, permission("dovetail.admin.read")];
     /// The connections, the oldest first.
     connections() -> Vec<Connection> [idempotent, permission("dovetail.admin.read")];
+    /// The addresses that have called, the one with the most calls first.
+    peers() -> Vec<Peer> [idempotent, permission("dovetail.admin.read")];
     /// Calls that have failed or were slow, the last one first.
     recent() -> Vec<RecentCall> [idempotent, permission("dovetail.admin.read")];
     /// Calls that quotas have refused.
@@ -186,6 +188,10 @@ pub(super) struct Connection {
     pub(super) peer: String,
     pub(super) age: i64,
     pub(super) idle: bool,
+    pub(super) wire: String,
+    pub(super) calls: i64,
+    pub(super) received: i64,
+    pub(super) sent: i64,
 }
 
 message!(Connection {
@@ -195,6 +201,35 @@ message!(Connection {
     3 age as "age_ms": i64,
     /// No call of it runs.
     4 idle: bool,
+    /// The wire of its first call; empty before that.
+    5 wire: String,
+    /// Calls that have come.
+    6 calls: i64,
+    /// All bytes that have come, and that have been sent; over TLS those inside.
+    7 received as "received_bytes": i64,
+    8 sent as "sent_bytes": i64,
+});
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Peer {
+    pub(super) peer: String,
+    pub(super) open: i64,
+    pub(super) connections: i64,
+    pub(super) calls: i64,
+    pub(super) received: i64,
+    pub(super) sent: i64,
+}
+
+message!(Peer {
+    /// The address without its port; `unix`, `in-process`; `other` for all those beyond a thousand.
+    1 peer: String,
+    /// Connections that are open.
+    2 open as "open_connections": i64,
+    /// All its connections so far.
+    3 connections: i64,
+    4 calls: i64,
+    5 received as "received_bytes": i64,
+    6 sent as "sent_bytes": i64,
 });
 
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -4,14 +4,14 @@ use super::calls::RunningCall;
 use super::contract::ContractService;
 use super::invoke::{Answer, Invocation};
 use super::messages::{
-    ADMIN, Bucket, Call as CallRow, Connection, Method, Overview, RecentCall, Refusal, Reloaded,
-    Server,
+    ADMIN, Bucket, Call as CallRow, Connection, Method, Overview, Peer, RecentCall, Refusal,
+    Reloaded, Server,
 };
 use super::{Admin, Configuration};
 use crate::capture::CaptureFilter;
 use crate::method::ServiceDescriptor;
 use crate::names::{self, ChannelStatus, Health, State};
-use crate::observer::Watched;
+use crate::observer::{Watched, WatchedPeer};
 use crate::peer::call::{Call, HandlerFuture};
 use crate::peer::intercept::Outcome;
 use crate::peer::streams::Items;
@@ -161,6 +161,11 @@ impl Service for Admin {
                 let watched = server.map(|server| server.watched()).unwrap_or_default();
                 let rows = watched.into_iter().take(MAX).map(Connection::from);
                 Ok::<_, Status>(rows.collect::<Vec<_>>())
+            }),
+            Some("peers") => call.unary((), |_, ()| async {
+                let server = self.0.server.get();
+                let peers = server.map(|server| server.peers()).unwrap_or_default();
+                Ok::<_, Status>(peers.into_iter().map(Peer::from).collect::<Vec<_>>())
             }),
             Some("recent") => call.unary((), |_, ()| async { Ok::<_, Status>(self.recent()) }),
             Some("refusals") => call.unary((), |_, ()| async { Ok::<_, Status>(self.refusals()) }),
@@ -316,6 +321,26 @@ impl From<Watched> for Connection {
             peer: watched.peer,
             age: whole(watched.age.as_millis()),
             idle: watched.idle,
+            wire: watched
+                .wire
+                .map(|wire| wire.to_string())
+                .unwrap_or_default(),
+            calls: whole(watched.traffic.calls),
+            received: whole(watched.traffic.received),
+            sent: whole(watched.traffic.sent),
+        }
+    }
+}
+
+impl From<WatchedPeer> for Peer {
+    fn from(watched: WatchedPeer) -> Self {
+        Peer {
+            peer: watched.peer,
+            open: whole(watched.open),
+            connections: whole(watched.connections),
+            calls: whole(watched.traffic.calls),
+            received: whole(watched.traffic.received),
+            sent: whole(watched.traffic.sent),
         }
     }
 }

@@ -2,6 +2,7 @@ use super::proxies::Proxies;
 use super::record::Record;
 use super::share::Share;
 use super::stop::Stop;
+use super::traffic::Traffic;
 use crate::identity::Principal;
 use crate::peer::cancellation::Cancellation;
 use crate::peer::extensions::Extensions;
@@ -42,6 +43,8 @@ pub(crate) struct Caller {
     pub(crate) tls: Option<TlsPeer>,
     /// Its process, through a Unix socket or shared memory.
     pub(crate) process: Option<Process>,
+    /// Its calls and bytes.
+    pub(crate) traffic: Traffic,
     /// Facts of wires without headers.
     pub(crate) remembered: Remembered,
     /// Its share of the server's memory; `None` within a process.
@@ -62,6 +65,7 @@ impl Caller {
             ports: None,
             tls: None,
             process: None,
+            traffic: Traffic::default(),
             remembered: Remembered::default(),
             share: None,
             proxies: None,

@@ -33,5 +33,6 @@ pub(crate) mod share;
 pub(crate) mod stop;
 pub(crate) mod streams;
 pub(crate) mod table;
+pub(crate) mod traffic;
 pub(crate) mod waiting;
 pub(crate) mod wake_list;

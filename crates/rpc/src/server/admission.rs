@@ -220,6 +220,8 @@ impl Drop for ConnectionGuard {
         // Ids only grow, so the list is sorted.
         if let Ok(index) = entries.binary_search_by_key(&self.entry.id, |entry| entry.id) {
             entries.remove(index);
+            // Under the lock: a reader finds the connection in one of both.
+            self.shared.peers.ended(&self.entry);
         }
         self.shared.left.notify_all();
     }

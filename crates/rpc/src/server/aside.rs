@@ -245,7 +245,7 @@ impl<'scope> Call<'scope, '_> {
 /// An answer that may have to wait for the peer, and for others before it; where there is no room
 /// for it, that is the answer.
 fn held(reply: &ReplyTo, answer: Gathered, sender: &Sender) -> (Gathered, Charge) {
-    let mut charge = Charge::new(sender.share.get());
+    let mut charge = Charge::new(sender.share());
     if answer.len() < SMALL {
         return (answer, charge);
     }

@@ -15,6 +15,7 @@ mod machine;
 mod mounted;
 mod observer;
 mod pace;
+mod peers;
 mod room;
 mod session;
 mod shared;

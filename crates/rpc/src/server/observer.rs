@@ -1,6 +1,6 @@
 use super::{ListenerKind, Shared, threads};
 use crate::counters::{Counters, SharedCounters};
-use crate::observer::{Observer, Watched};
+use crate::observer::{Observer, Watched, WatchedPeer};
 use crate::transport::{Stream, memory_pair};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
@@ -44,6 +44,10 @@ impl Observer for ServerObserver {
                 .map(|entry| entry.watched(shared))
                 .collect()
         })
+    }
+
+    fn peers(&self) -> Vec<WatchedPeer> {
+        self.look(|shared| shared.peers.watched(&shared.entries()))
     }
 
     fn memory(&self) -> usize {

@@ -57,10 +57,12 @@ impl Parts {
 const TOGETHER: Duration = Duration::from_millis(100);
 
 impl Pace {
-    /// So much lies in the input, some of which may have come since.
-    pub(super) fn received(&mut self, input: usize) {
-        self.received += input.saturating_sub(self.left) as u64;
+    /// So much lies in the input, some of which may have come since. Returns how much that is.
+    pub(super) fn received(&mut self, input: usize) -> usize {
+        let more = input.saturating_sub(self.left);
+        self.received += more as u64;
         self.left = input;
+        more
     }
 
     /// So much still lies in the input. Where that is less, something has been complete.

@@ -8,6 +8,7 @@ use crate::observer::Watched;
 use crate::peer::context::Caller;
 #[cfg(feature = "async")]
 use crate::peer::link::{Flush, Link, Queued};
+use crate::peer::traffic::TrafficSums;
 use crate::transport::Stream;
 use rustix::io::Errno;
 use std::io;
@@ -63,13 +64,25 @@ impl Entry {
     }
 
     pub(super) fn watched(&self, shared: &Shared) -> Watched {
-        let peer = self.caller.get().map(|caller| caller.peer.clone());
         Watched {
             id: self.id,
-            peer: peer.unwrap_or_default(),
+            peer: self.peer().to_owned(),
             age: Duration::from_secs(seconds(shared.age()).saturating_sub(self.accepted).into()),
             idle: self.idle_since.load(Ordering::Relaxed) > 0,
+            wire: self.caller.get().and_then(|caller| caller.traffic.wire()),
+            traffic: self.traffic(),
         }
+    }
+
+    /// Returns the address of the peer; empty until it may call.
+    pub(super) fn peer(&self) -> &str {
+        self.caller.get().map_or("", |caller| &caller.peer)
+    }
+
+    /// Returns the calls and bytes of the connection.
+    pub(super) fn traffic(&self) -> TrafficSums {
+        let caller = self.caller.get();
+        caller.map_or_else(TrafficSums::default, |caller| caller.traffic.sums())
     }
 
     fn wake(&self) {

@@ -128,7 +128,10 @@ impl<'a> Session<'a> {
         if self.ends() && !self.drains() {
             return None;
         }
-        self.pace.received(self.input.len());
+        let more = self.pace.received(self.input.len());
+        if more > 0 {
+            self.caller.traffic.received(more);
+        }
         let received = self.machine.receive(
             &mut self.input,
             self.shared,
@@ -150,10 +153,11 @@ impl<'a> Session<'a> {
             Ok(arrival) => {
                 let arrival = arrival?;
                 self.pace.arrived();
-                if let Arrival::Call(call) = &arrival
-                    && (call.reply.closes() || !self.is_admitted() || self.is_stubborn())
-                {
-                    self.end = Some(SessionEnd::LastCall);
+                if let Arrival::Call(call) = &arrival {
+                    self.note_call(call);
+                    if call.reply.closes() || !self.is_admitted() || self.is_stubborn() {
+                        self.end = Some(SessionEnd::LastCall);
+                    }
                 }
                 Some(arrival)
             }
@@ -162,6 +166,11 @@ impl<'a> Session<'a> {
                 None
             }
         }
+    }
+
+    /// Counts a call of the peer.
+    pub(super) fn note_call(&self, call: &Incoming) {
+        self.caller.traffic.called(|| call.reply.wire());
     }
 
     /// The peer's share of the server's memory.

@@ -3,6 +3,7 @@
 use super::account::Account;
 use super::hosts::Hosts;
 use super::observer::ServerObserver;
+use super::peers::Peers;
 use super::room::Entry;
 use super::sources::Sources;
 use super::{HalfClosed, Server, ServerLimits};
@@ -67,6 +68,7 @@ pub(super) struct Shared {
     /// When a connection was last asked to make room, in milliseconds since the server was made,
     /// plus 1.
     pub(super) made_room: AtomicU64,
+    pub(super) peers: Peers,
     pub(super) sources: Sources,
     /// TLS handshakes under way.
     pub(super) handshakes: AtomicUsize,
@@ -121,6 +123,7 @@ impl Server {
             entries: Mutex::default(),
             made: clock::now(),
             made_room: AtomicU64::new(0),
+            peers: Peers::default(),
             sources: Sources::default(),
             handshakes: AtomicUsize::new(0),
             handshake_sources: Sources::default(),

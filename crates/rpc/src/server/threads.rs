@@ -102,12 +102,13 @@ pub(super) fn serve(
         shared: shared.clone(),
         sending: Mutex::new(()),
         waiters: Waiters::default(),
-        share: OnceLock::new(),
+        caller: OnceLock::new(),
     });
     let mut session = Session::new(shared, caller, admission, sender.clone());
     guard.entry().called_by(session.caller());
     session.input = received;
-    session.share().map(|share| sender.share.set(share.clone()));
+    // There is only one.
+    let _ = sender.caller.set(session.caller().clone());
     let mut connection = ThreadConnection {
         shared,
         session,
@@ -414,11 +415,16 @@ pub(super) struct Sender {
     sending: Mutex<()>,
     /// Its calls on threads of their own.
     pub(super) waiters: Waiters,
-    /// The peer's share of the server's memory.
-    pub(super) share: OnceLock<Arc<Share>>,
+    /// The peer, once it may call.
+    caller: OnceLock<Arc<Caller>>,
 }
 
 impl Sender {
+    /// The peer's share of the server's memory.
+    pub(super) fn share(&self) -> Option<&Arc<Share>> {
+        self.caller.get()?.share.as_ref()
+    }
+
     fn send(&self, out: &mut Outbox) -> io::Result<()> {
         if out.waiting.is_empty() {
             return Ok(());
@@ -454,7 +460,7 @@ impl Sender {
     fn send_gathered(&self, answers: &Gathered) -> io::Result<()> {
         match answers.blobs.is_empty() {
             true => self.send_all(&answers.bytes),
-            false => self.count_timeout(|deadline| {
+            false => self.counted(answers.len(), |deadline| {
                 let mut slices = answers.slices();
                 self.stream.send_all_vectored(&mut slices, deadline)
             }),
@@ -462,19 +468,31 @@ impl Sender {
     }
 
     fn send_all(&self, bytes: &[u8]) -> io::Result<()> {
-        self.count_timeout(|deadline| self.stream.send_all(bytes, deadline))
+        self.counted(bytes.len(), |deadline| {
+            self.stream.send_all(bytes, deadline)
+        })
     }
 
-    fn count_timeout(
+    /// Sends so many bytes, or counts that the peer has not taken them in time.
+    fn counted(
         &self,
+        bytes: usize,
         send: impl FnOnce(Option<Instant>) -> io::Result<()>,
     ) -> io::Result<()> {
         let deadline = Instant::now() + self.shared.limits.transfer;
-        send(Some(deadline)).inspect_err(|e| {
-            if e.kind() == io::ErrorKind::TimedOut {
+        let sent = send(Some(deadline));
+        match &sent {
+            Ok(()) => {
+                if let Some(caller) = self.caller.get() {
+                    caller.traffic.sent(bytes);
+                }
+            }
+            Err(e) if e.kind() == io::ErrorKind::TimedOut => {
                 count(&self.shared.counters.transfer_timeouts);
             }
-        })
+            Err(_) => {}
+        }
+        sent
     }
 }
 

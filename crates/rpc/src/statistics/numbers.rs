@@ -102,10 +102,10 @@ pub(super) struct MethodTimes {
 
 impl MethodTimes {
     /// Returns the methods that have such times.
-    pub(super) fn of<'a>(
+    pub(super) fn of(
         self,
-        methods: &'a [MethodStatistics],
-    ) -> impl Iterator<Item = (&'a MethodStatistics, &'a Histogram)> {
+        methods: &[MethodStatistics],
+    ) -> impl Iterator<Item = (&MethodStatistics, &Histogram)> {
         let times = methods
             .iter()
             .map(move |method| (method, (self.times)(method)));

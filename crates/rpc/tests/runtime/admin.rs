@@ -11,7 +11,9 @@ use dovetail::server::Model;
 use dovetail::throttle::{Quota, Throttle};
 use dovetail::{Channel, Code, Running, Server, Status};
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 fn method(name: &str) -> &'static Method {
@@ -82,6 +84,79 @@ fn administered(model: Model) -> (Running, Running, Admin) {
         start(Model::EventLoops(Some(1)), console),
         admin,
     )
+}
+
+/// A relay to a server for one connection, which counts the bytes of each direction.
+fn counting_relay(running: &Running) -> (String, Arc<[AtomicU64; 2]>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let bytes = Arc::new([AtomicU64::new(0), AtomicU64::new(0)]);
+    let (counts, place) = (bytes.clone(), tcp_place(running).to_owned());
+    std::thread::spawn(move || {
+        let (caller, _) = listener.accept().unwrap();
+        let server = TcpStream::connect(place).unwrap();
+        let directions = [(&caller, &server), (&server, &caller)];
+        std::thread::scope(|scope| {
+            for (count, (mut from, mut to)) in counts.iter().zip(directions) {
+                scope.spawn(move || {
+                    let mut piece = vec![0; 64 << 10];
+                    while let Ok(read @ 1..) = from.read(&mut piece) {
+                        count.fetch_add(read as u64, Ordering::SeqCst);
+                        to.write_all(&piece[..read]).unwrap();
+                    }
+                    let _ = to.shutdown(Shutdown::Write);
+                });
+            }
+        });
+    });
+    (address, bytes)
+}
+
+/// The bytes of a connection are those that a relay between both ends sees.
+#[tokio::test]
+async fn bytes_of_connections_and_peers_are_those_on_the_way() {
+    for model in MODELS {
+        let wires = WIRES.iter().chain(&["binary", "msgpack-rpc"]);
+        for wire in wires.filter(|wire| !lacks(*model, wire)) {
+            let what = format!("{model:?} {wire}");
+            let (running, console, _) = administered(*model);
+            let at = tcp_place(&console).to_owned();
+            let (address, bytes) = counting_relay(&running);
+            let builder = Channel::builder(&format!("tcp://{address}")).unwrap();
+            let builder = builder.timeout(LONG).pushbacks(0).local_upgrade(false);
+            let channel = builder.wire(wire.parse().unwrap()).build();
+            let long = "lamp".repeat(100_000);
+            for item in ["lamp", &long, "sold"] {
+                let _: Result<String, PlaceError> =
+                    channel.call(method("place"), (&item.to_owned(),)).await;
+            }
+            let up = bytes[0].load(Ordering::SeqCst);
+            let (asked, seen) = (at.clone(), bytes.clone());
+            let same = move |row: &serde_json::Value| {
+                let row = (&row["calls"], &row["receivedBytes"], &row["sentBytes"]);
+                let [up, down] = [0, 1].map(|i| seen[i].load(Ordering::SeqCst).to_string());
+                row == (&"3".into(), &up.into(), &down.into())
+            };
+            assert!(up > 400_000, "{what}: {up}");
+            let (ask, equal) = (asked.clone(), same.clone());
+            let name = wire.parse::<dovetail::Wire>().unwrap().to_string();
+            let open = move || {
+                let rows = call(&ask, "connections", "{}");
+                equal(&rows[0]) && rows[0]["wire"] == name.as_str()
+            };
+            until_async("bytes of a connection", open).await;
+            drop(channel);
+            let gone = move || {
+                let rows = call(&asked, "peers", "{}");
+                same(&rows[0])
+                    && rows[0]["peer"] == "127.0.0.1"
+                    && rows[0]["connections"] == "1"
+                    && rows[0]["openConnections"] == "0"
+            };
+            until_async("bytes of a peer", gone).await;
+            stop(running).await;
+        }
+    }
 }
 
 #[tokio::test]

@@ -98,15 +98,32 @@ export async function calls(_, again) {
   ];
 }
 
+// What a connection, or all connections of a peer, have carried.
+const TRAFFIC_COLUMNS = [
+  ["calls", (row) => count(number(row.calls)), "number"],
+  ["received", (row) => bytes(number(row.receivedBytes)), "number"],
+  ["sent", (row) => bytes(number(row.sentBytes)), "number"],
+];
+
 export async function connections() {
+  const [open, peers] = await Promise.all([call("connections"), call("peers")]);
   return [
+    element("h2", {}, "Peers"),
+    table([
+      ["address", (row) => row.peer],
+      ["open", (row) => count(number(row.openConnections)), "number"],
+      ["connections", (row) => count(number(row.connections)), "number"],
+      ...TRAFFIC_COLUMNS,
+    ], peers, "Nobody has called yet."),
     element("h2", {}, "Connections"),
     table([
       ["connection", (row) => row.id || "0", "number"],
       ["from", (row) => row.peer],
+      ["wire", (row) => row.wire || ""],
       ["open for", (row) => time(number(row.ageMs) * 1000), "number"],
+      ...TRAFFIC_COLUMNS,
       ["", (row) => (row.idle ? "idle" : "")],
-    ], await call("connections"), "There are no connections."),
+    ], open, "There are no connections."),
   ];
 }
 

@@ -530,6 +530,7 @@ impl<'a> LoopConnection<'a> {
             return Ok(());
         }
         let sent = self.stream.try_send_gathered(&self.out.waiting, 0)?;
+        self.session.caller().traffic.sent(sent);
         self.claim.answered();
         if self.claim.gives_way(sent) {
             self.stream.give_way(self.claim.is_alone());
@@ -551,9 +552,10 @@ impl<'a> LoopConnection<'a> {
         let Some(leaving) = &mut self.leaving else {
             return Ok(());
         };
-        leaving.sent = self
-            .stream
-            .try_send_gathered(&leaving.message, leaving.sent)?;
+        let before = leaving.sent;
+        leaving.sent = self.stream.try_send_gathered(&leaving.message, before)?;
+        let traffic = &self.session.caller().traffic;
+        traffic.sent(leaving.sent - before);
         if leaving.sent == leaving.message.len() {
             let mut bytes = std::mem::take(&mut leaving.message.bytes);
             self.leaving = None;

@@ -394,6 +394,7 @@ fn receive(request: &mut Option<Request<'_>>, exchange: &Exchange, context: &mut
 
 /// Runs the handler of a call.
 async fn run(parts: &ConnectionParts<'_>, mut call: Box<Incoming>) -> Gathered {
+    parts.session.note_call(&call);
     let ConnectionParts {
         shared,
         session,

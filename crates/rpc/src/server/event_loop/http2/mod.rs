@@ -62,8 +62,11 @@ pub(super) async fn serve(
     mut phase: watch::Receiver<Phase>,
 ) -> io::Result<()> {
     let limits = &parts.shared.limits;
+    let counted = received.len();
     let socket = Prefixed::new(received, stream, parts.shared.polling);
-    let handshake = builder(limits).handshake(Socket::new(socket, &parts.opaque_authority));
+    let traffic = &parts.session.caller().traffic;
+    let socket = Socket::new(socket, &parts.opaque_authority, traffic, counted);
+    let handshake = builder(limits).handshake(socket);
     let Ok(negotiated) = timeout(limits.handshake, handshake).await else {
         count(&parts.shared.counters.transfer_timeouts);
         return Err(io::ErrorKind::TimedOut.into());

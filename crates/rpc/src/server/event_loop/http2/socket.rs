@@ -1,5 +1,6 @@
 //! A connection as the library of HTTP/2 reads it.
 
+use crate::peer::traffic::Traffic;
 use crate::transport::Prefixed;
 use dovetail_protocol::http2::Authorities;
 use std::cell::Cell;
@@ -14,15 +15,32 @@ pub(super) struct Socket<'a> {
     authorities: Authorities,
     /// True once there was one.
     opaque: &'a Cell<bool>,
+    traffic: &'a Traffic,
+    /// Bytes to be read that have been counted before.
+    counted: usize,
 }
 
 impl<'a> Socket<'a> {
-    pub(super) fn new(socket: Prefixed, opaque: &'a Cell<bool>) -> Self {
+    pub(super) fn new(
+        socket: Prefixed,
+        opaque: &'a Cell<bool>,
+        traffic: &'a Traffic,
+        counted: usize,
+    ) -> Self {
         Socket {
             socket,
             authorities: Authorities::default(),
             opaque,
+            traffic,
+            counted,
         }
+    }
+
+    fn count_sent(&self, sent: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        if let Poll::Ready(Ok(bytes)) = &sent {
+            self.traffic.sent(*bytes);
+        }
+        sent
     }
 }
 
@@ -35,6 +53,9 @@ impl AsyncRead for Socket<'_> {
         let before = into.filled().len();
         let read = Pin::new(&mut self.socket).poll_read(context, into);
         if let Some(received) = into.filled_mut().get_mut(before..) {
+            let known = self.counted.min(received.len());
+            self.counted -= known;
+            self.traffic.received(received.len() - known);
             self.authorities.pass(received);
             self.opaque.set(self.authorities.is_changed());
         }
@@ -48,7 +69,8 @@ impl AsyncWrite for Socket<'_> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.socket).poll_write(context, bytes)
+        let sent = Pin::new(&mut self.socket).poll_write(context, bytes);
+        self.count_sent(sent)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -64,7 +86,8 @@ impl AsyncWrite for Socket<'_> {
         context: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.socket).poll_write_vectored(context, slices)
+        let sent = Pin::new(&mut self.socket).poll_write_vectored(context, slices);
+        self.count_sent(sent)
     }
 
     fn is_write_vectored(&self) -> bool {
