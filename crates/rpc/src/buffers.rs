@@ -53,7 +53,12 @@ impl Gathered {
 
     /// All of it, in order.
     pub(crate) fn slices(&self) -> Vec<IoSlice<'_>> {
-        self.blobs.pieces(&self.bytes).map(IoSlice::new).collect()
+        self.pieces().map(IoSlice::new).collect()
+    }
+
+    /// The same as bytes.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = &[u8]> {
+        self.blobs.pieces(&self.bytes)
     }
 }
 

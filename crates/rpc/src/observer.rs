@@ -1,6 +1,6 @@
 use crate::Wire;
 use crate::counters::Counters;
-use crate::peer::traffic::TrafficSums;
+use crate::peer::traffic::{Tap, TrafficSums};
 use crate::transport::Stream;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,6 +26,9 @@ pub(crate) trait Observer: Send + Sync {
 
     /// Returns the names of its services.
     fn services(&self) -> Vec<String>;
+
+    /// Has a tap take the bytes of connections, in the place of an earlier one.
+    fn tap(&self, tap: Option<Arc<dyn Tap>>);
 
     /// Opens a connection to it from inside the process; `None` where it takes no more.
     fn connect(&self) -> Option<Arc<dyn Stream>>;

@@ -1,16 +1,20 @@
+mod dump;
+mod shown;
+
 use crate::administration::Administration;
 use crate::captured::{Captured, ReadCall, difference};
 use crate::failure::{Exit, Failure, Result};
 use crate::output::{self, tell};
-use crate::paint::{Paint, Stream, Style};
+use crate::paint::Stream;
 use crate::remote::block_on;
 use crate::values::{bytes, duration};
 use clap::{Args, Subcommand};
 use dovetail::capture::{CaptureFilter, capture};
 use dovetail::{Code, Status};
+use dump::Dump;
 use serde_json::Value as Json;
+use shown::Shown;
 use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -25,11 +29,13 @@ Examples:
   dovetail capture take 127.0.0.1:9091 slow.capture --slower 100ms --code OK --code UNAVAILABLE
   dovetail capture view shop.capture                               calls as text
   dovetail capture convert shop.capture | jq .outcome              a line of JSON for each call
+  dovetail capture dump 127.0.0.1:9091 --connection 17             its bytes, as they come and go
   dovetail capture diff before.capture after.capture --ignore time   answers that differ
   dovetail replay shop.capture 127.0.0.1:9090                      makes the calls again
 
 The address is that of a server with `Server::admin`. A capture has parameters, items, results
-and headers of calls, but no credentials: keep it as you keep the data of the server.
+and headers of calls, but no credentials: keep it as you keep the data of the server. A dump
+leaves out nothing.
 docs/capture.md has more, docs/spec/capture.md the format.")]
 pub(crate) struct Capture {
     #[command(subcommand)]
@@ -46,6 +52,8 @@ enum Action {
     Convert(View),
     /// Compare the answers of two captures to the same calls
     Diff(Diff),
+    /// Show the bytes of connections as they come and go, and the calls that they make up
+    Dump(Dump),
 }
 
 #[derive(Debug, Args)]
@@ -101,16 +109,20 @@ struct Diff {
     ignore: Vec<String>,
 }
 
+/// The permission that a capture takes.
+const PERMISSION: &str = "dovetail.admin.capture";
+
 impl Capture {
     pub(crate) fn run(self) -> Result {
         match self.action {
             Action::Take(take) => take.run(),
             Action::View(view) => {
                 let paint = Stream::Stdout.paint();
-                view.each(|call| output::write(&text(call, paint)))
+                view.each(|call| output::write(&Shown::from(call).text(paint)))
             }
             Action::Convert(view) => view.each(|call| output::json(&call.json().to_string())),
             Action::Diff(diff) => diff.run(),
+            Action::Dump(dump) => dump.run(),
         }
     }
 }
@@ -124,7 +136,7 @@ impl Take {
         let channel = self.server.channel()?;
         block_on(async {
             let parts = capture(&channel, &self.filter()).await;
-            let mut parts = parts.map_err(|status| refused(&status))?;
+            let mut parts = parts.map_err(|status| refused(&status, PERMISSION))?;
             let mut file = File::create(&self.file).map_err(cannot)?;
             tell(&format!(
                 "capturing for {:?}; Ctrl-C ends it earlier",
@@ -138,7 +150,7 @@ impl Take {
                     _ = &mut stop => break,
                 };
                 let Some(part) = part else { break };
-                let part = part.map_err(|status: Status| refused(&status))?;
+                let part = part.map_err(|status: Status| refused(&status, PERMISSION))?;
                 file.write_all(&part).map_err(cannot)?;
             }
             Ok(())
@@ -153,8 +165,6 @@ impl Take {
 
     fn filter(&self) -> CaptureFilter {
         let whole = |number: u128| i64::try_from(number).unwrap_or(i64::MAX);
-        // A whole second is the shortest time that a server knows.
-        let seconds = self.time.as_millis().div_ceil(1000).max(1);
         CaptureFilter {
             methods: self.method.clone(),
             peers: self.peer.clone(),
@@ -162,21 +172,28 @@ impl Take {
             codes: self.code.clone(),
             slower_than: self.slower.map(|time| whole(time.as_micros())),
             share: self.share,
-            seconds: Some(i32::try_from(seconds).unwrap_or(i32::MAX)),
+            seconds: seconds(self.time),
             bytes: Some(self.bytes),
         }
     }
 }
 
-fn refused(status: &Status) -> Failure {
+/// An administration has refused a capture that takes this permission.
+fn refused(status: &Status, permission: &str) -> Failure {
     let failure = Failure::new(Exit::Call, status);
     match status.code() {
         Code::Unimplemented => failure.help(
             "is this the address of `Server::admin`, and not that of the server's own services?",
         ),
-        Code::PermissionDenied => failure.help("it takes the permission `dovetail.admin.capture`"),
+        Code::PermissionDenied => failure.help(format!("it takes the permission `{permission}`")),
         _ => failure,
     }
+}
+
+/// Returns a time in seconds. A whole one is the shortest time that a server knows.
+fn seconds(time: Duration) -> Option<i32> {
+    let seconds = time.as_millis().div_ceil(1000).max(1);
+    Some(i32::try_from(seconds).unwrap_or(i32::MAX))
 }
 
 impl View {
@@ -196,45 +213,6 @@ impl View {
         tell(&captured.summary());
         Ok(())
     }
-}
-
-/// A call as lines of text: `>` is from the caller, `<` from the server.
-fn text(read: &ReadCall, paint: Paint) -> String {
-    let call = &read.call;
-    let principal = match call.principal.is_empty() {
-        true => String::new(),
-        false => format!(" ({})", call.principal),
-    };
-    let mut text = format!(
-        "{:.6} {} over {} from {}{principal}\n",
-        call.began as f64 / 1e6,
-        paint.text(Style::Strong, &read.name()),
-        call.wire,
-        call.peer,
-    );
-    let mut line = |mark: &str, json: &Json| _ = writeln!(text, "  {mark} {json}");
-    line(">", &read.arguments);
-    for (sent, item) in &read.items {
-        line(if *sent { "<" } else { ">" }, item);
-    }
-    let (style, code) = match call.code.as_str() {
-        "" => (Style::Warning, "still running"),
-        "OK" => (Style::Good, "OK"),
-        code => (Style::Error, code),
-    };
-    if !matches!(call.code.as_str(), "" | "OK") || read.outcome["result"] != Json::Null {
-        line("<", &read.outcome);
-    }
-    let code = paint.text(style, code);
-    _ = writeln!(text, "  {code} after {:.3} ms", call.elapsed as f64 / 1e3);
-    if !call.missing.is_empty() {
-        _ = writeln!(
-            text,
-            "  {}",
-            paint.text(Style::Warning, &format!("missing: {}", call.missing))
-        );
-    }
-    text
 }
 
 impl Diff {

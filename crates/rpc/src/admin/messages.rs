@@ -2,7 +2,7 @@
 
 use super::contract::ContractService;
 use super::invoke::{Invocation, InvocationMessage};
-use crate::capture::{CaptureFilter, ShownCall};
+use crate::capture::{CaptureFilter, DumpFilter, Dumped, ShownCall};
 use crate::descriptor;
 use dovetail_wire::{Bytes, message};
 use std::collections::BTreeMap;
@@ -42,6 +42,9 @@ descriptor!(pub(crate) static ADMIN = "Admin" in "dovetail.admin.v1" {
     capture(1 filter: CaptureFilter) -> (), stream<Bytes> [permission("dovetail.admin.capture")];
     /// Captures calls likewise. The items are the calls, with their messages in JSON.
     captured(1 filter: CaptureFilter) -> (), stream<ShownCall> [permission("dovetail.admin.capture")];
+    /// Shows the bytes of connections as they come and go, with all secrets that they contain, and
+    /// behind them the calls that they make up.
+    dump(1 filter: DumpFilter) -> (), stream<Dumped> [permission("dovetail.admin.dump")];
     /// The services with their methods and types.
     contract() -> Vec<ContractService> [idempotent, permission("dovetail.admin.read")];
     /// Makes a call of the server, with JSON. The server treats it as that of any caller, with

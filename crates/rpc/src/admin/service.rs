@@ -8,7 +8,7 @@ use super::messages::{
     Reloaded, Server,
 };
 use super::{Admin, Configuration};
-use crate::capture::CaptureFilter;
+use crate::capture::{CaptureFilter, DumpFilter, DumpedParts};
 use crate::method::ServiceDescriptor;
 use crate::names::{self, ChannelStatus, Health, State};
 use crate::observer::{Watched, WatchedPeer};
@@ -94,6 +94,30 @@ impl Admin {
         let changed = self.configured()?.set(key, value, who(context))?;
         note(context, &format!("{key:?} was set"));
         Ok(changed)
+    }
+
+    fn dump(&self, filter: &DumpFilter) -> Result<DumpedParts, Status> {
+        let server = self.0.server.get();
+        let server = server
+            .ok_or_else(|| Status::new(Code::Unavailable, "the server has not started yet"))?;
+        let of_connection = filter.connection.map(|number| {
+            let mut watched = server.watched().into_iter();
+            let found = watched.find(|row| i64::try_from(row.id) == Ok(number));
+            found.map(|row| row.peer).ok_or_else(|| {
+                let what = format!("there is no connection {number}: `connections` has them");
+                Status::new(Code::NotFound, what)
+            })
+        });
+        let peers = match of_connection {
+            Some(peer) => vec![peer?],
+            None => filter.peers.clone(),
+        };
+        let calls = self.0.recorder.show(&CaptureFilter {
+            peers,
+            seconds: filter.seconds,
+            ..CaptureFilter::default()
+        })?;
+        Ok(DumpedParts::start(filter, calls, server.clone()))
     }
 
     fn invoke(&self, context: &Context, invocation: &Invocation) -> Result<Answer, Status> {
@@ -201,6 +225,13 @@ impl Service for Admin {
                     Ok::<_, Status>(Items::new(calls))
                 },
             ),
+            Some("dump") => {
+                call.stream((DumpFilter::default(),), |context, (filter,)| async move {
+                    let parts = self.dump(&filter)?;
+                    note(&context, "bytes of connections are shown");
+                    Ok::<_, Status>(Items::new(parts))
+                })
+            }
             Some("contract") => call.unary((), |_, ()| async {
                 let services = self.0.recorder.services().iter();
                 Ok::<_, Status>(services.map(ContractService::from).collect::<Vec<_>>())

@@ -8,6 +8,7 @@
 
 #[cfg(feature = "async")]
 mod client;
+mod dump;
 mod filter;
 mod format;
 mod queue;
@@ -17,7 +18,9 @@ mod recording;
 mod shown;
 
 #[cfg(feature = "async")]
-pub use client::capture;
+pub use client::{capture, dump};
+pub(crate) use dump::DumpedParts;
+pub use dump::{DumpFilter, Dumped};
 pub use filter::CaptureFilter;
 pub use format::{
     CaptureHeader, CaptureIndex, CaptureSummary, CapturedCall, CapturedHeader, CapturedItem,
@@ -25,4 +28,4 @@ pub use format::{
 pub use reader::Reader;
 pub(crate) use recorder::Recorder;
 pub(crate) use recording::Recording;
-pub(crate) use shown::ShownCall;
+pub use shown::{ShownCall, ShownHeader, ShownItem};

@@ -11,23 +11,39 @@ use std::task::{Context, Poll, ready};
 
 /// A captured call, as text.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct ShownCall {
-    began: i64,
-    elapsed: i64,
-    service: String,
-    method: String,
-    wire: String,
-    peer: String,
-    principal: String,
-    headers: Vec<ShownHeader>,
-    parameters: String,
-    items: Vec<ShownItem>,
-    code: String,
-    message: String,
-    reply: String,
-    trace: String,
-    missing: String,
-    left_out: i64,
+pub struct ShownCall {
+    /// When it began, in microseconds after the beginning of the capture.
+    pub began: i64,
+    /// The time that it took, in microseconds; until the end of the capture, where it went on.
+    pub elapsed: i64,
+    /// The service with its package; empty for functions.
+    pub service: String,
+    /// The method.
+    pub method: String,
+    /// The wire.
+    pub wire: String,
+    /// The caller's address.
+    pub peer: String,
+    /// The name of the caller's identity; empty without one.
+    pub principal: String,
+    /// The headers, in the order in which they came. Credentials are `…`.
+    pub headers: Vec<ShownHeader>,
+    /// The parameters in JSON. Sensitive fields are `…`, here and in the items and the reply.
+    pub parameters: String,
+    /// The items of its streams, in the order in which the handler took and gave them.
+    pub items: Vec<ShownItem>,
+    /// `OK`, `EXCEPTION`, or the code of a failure; empty where it went on.
+    pub code: String,
+    /// The message of a failure.
+    pub message: String,
+    /// The result or the declared exception in JSON; that of the stream, where it ended so.
+    pub reply: String,
+    /// The id of its trace.
+    pub trace: String,
+    /// Parts that are not there, and why; empty for a whole call.
+    pub missing: String,
+    /// Calls that have been left out so far, because they came faster than these were taken.
+    pub left_out: i64,
 }
 
 message!(ShownCall {
@@ -61,10 +77,13 @@ message!(ShownCall {
     16 left_out: i64,
 });
 
+/// A header of a captured call.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct ShownHeader {
-    name: String,
-    value: String,
+pub struct ShownHeader {
+    /// The name.
+    pub name: String,
+    /// The value, as text.
+    pub value: String,
 }
 
 message!(ShownHeader {
@@ -72,11 +91,15 @@ message!(ShownHeader {
     2 value: String,
 });
 
+/// An item of a stream of a captured call.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct ShownItem {
-    at: i64,
-    sent: bool,
-    item: String,
+pub struct ShownItem {
+    /// When the handler took or gave it, in microseconds after the beginning of the call.
+    pub at: i64,
+    /// The server has sent it.
+    pub sent: bool,
+    /// The item in JSON.
+    pub item: String,
 }
 
 message!(ShownItem {

@@ -1,8 +1,10 @@
-//! The calls and bytes of a connection.
+//! The calls and bytes of a connection: their sums, and the bytes themselves for those who ask.
 
 use crate::Wire;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+pub(crate) use crate::peer::intercept::Direction;
+use std::iter::once;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// The calls and bytes of a connection so far. Bytes are counted behind TLS, and with all that the
 /// wire adds to messages.
@@ -12,6 +14,30 @@ pub(crate) struct Traffic {
     received: Sum,
     sent: Sum,
     wire: OnceLock<Wire>,
+    /// There is a tap.
+    is_tapped: AtomicBool,
+    tap: Mutex<Option<Box<Tapped>>>,
+}
+
+/// Takes the bytes of connections.
+pub(crate) trait Tap: Send + Sync {
+    /// Returns whether it takes those of the connection of this number and peer.
+    fn wants(&self, connection: u64, peer: &str) -> bool;
+
+    /// Takes bytes of a connection. Returns false once it takes no more.
+    fn take(
+        &self,
+        connection: (u64, &str),
+        direction: Direction,
+        bytes: &mut dyn Iterator<Item = &[u8]>,
+    ) -> bool;
+}
+
+/// The tap of a connection.
+struct Tapped {
+    tap: Arc<dyn Tap>,
+    connection: u64,
+    peer: String,
 }
 
 /// A number that only grows. It has one writer at a time, so no instruction needs to be locked.
@@ -41,13 +67,53 @@ impl Traffic {
     }
 
     /// Bytes have come. The task or thread that receives says so.
-    pub(crate) fn received(&self, bytes: usize) {
-        self.received.add(bytes);
+    pub(crate) fn received(&self, bytes: &[u8]) {
+        self.received.add(bytes.len());
+        if self.is_tapped.load(Relaxed) {
+            self.pass(Direction::Received, &mut once(bytes));
+        }
     }
 
-    /// Bytes have been sent. Of several threads, the one that may send says so.
-    pub(crate) fn sent(&self, bytes: usize) {
-        self.sent.add(bytes);
+    /// Bytes have been sent: `count` of these, behind those `before`. Of several threads, the one
+    /// that may send says so.
+    pub(crate) fn sent<'b, I: Iterator<Item = &'b [u8]>>(
+        &self,
+        bytes: impl FnOnce() -> I,
+        before: usize,
+        count: usize,
+    ) {
+        self.sent.add(count);
+        if count > 0 && self.is_tapped.load(Relaxed) {
+            self.pass(Direction::Sent, &mut part(bytes(), before, count));
+        }
+    }
+
+    /// Has a tap take all further bytes.
+    pub(crate) fn tap(&self, tap: &Arc<dyn Tap>, connection: u64, peer: &str) {
+        let mut tapped = self.lock();
+        *tapped = Some(Box::new(Tapped {
+            tap: tap.clone(),
+            connection,
+            peer: peer.to_owned(),
+        }));
+        self.is_tapped.store(true, Relaxed);
+    }
+
+    #[cold]
+    fn pass(&self, direction: Direction, bytes: &mut dyn Iterator<Item = &[u8]>) {
+        let mut tapped = self.lock();
+        let goes_on = tapped.as_ref().is_some_and(|tapped| {
+            let connection = (tapped.connection, &*tapped.peer);
+            tapped.tap.take(connection, direction, bytes)
+        });
+        if !goes_on {
+            self.is_tapped.store(false, Relaxed);
+            *tapped = None;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Box<Tapped>>> {
+        self.tap.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the wire of the first call.
@@ -66,10 +132,50 @@ impl Traffic {
     }
 }
 
+/// Returns so many bytes of some slices, behind the first ones.
+fn part<'b>(
+    slices: impl Iterator<Item = &'b [u8]>,
+    mut before: usize,
+    mut count: usize,
+) -> impl Iterator<Item = &'b [u8]> {
+    slices.map(move |slice| {
+        let start = before.min(slice.len());
+        let end = (start + count).min(slice.len());
+        before -= start;
+        count -= end - start;
+        slice.get(start..end).unwrap_or_default()
+    })
+}
+
 impl std::ops::AddAssign for TrafficSums {
     fn add_assign(&mut self, other: TrafficSums) {
         self.calls += other.calls;
         self.received += other.received;
         self.sent += other.sent;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_slices() {
+        let slices: [&[u8]; 4] = [b"abc", b"", b"defg", b"h"];
+        for (before, count, expected) in [
+            (0, 8, "abcdefgh"),
+            (0, 2, "ab"),
+            (1, 3, "bcd"),
+            (3, 4, "defg"),
+            (4, 4, "efgh"),
+            (7, 1, "h"),
+            (8, 0, ""),
+        ] {
+            let bytes: Vec<u8> = part(slices.into_iter(), before, count)
+                .flatten()
+                .copied()
+                .collect();
+            assert_eq!(bytes, expected.as_bytes(), "{before} {count}");
+        }
     }
 }

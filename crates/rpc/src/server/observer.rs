@@ -1,6 +1,7 @@
 use super::{ListenerKind, Shared, threads};
 use crate::counters::{Counters, SharedCounters};
 use crate::observer::{Observer, Watched, WatchedPeer};
+use crate::peer::traffic::Tap;
 use crate::transport::{Stream, memory_pair};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
@@ -61,6 +62,15 @@ impl Observer for ServerObserver {
 
     fn services(&self) -> Vec<String> {
         self.services.clone()
+    }
+
+    fn tap(&self, tap: Option<Arc<dyn Tap>>) {
+        self.look(|shared| {
+            // Before the look at those that are there: no connection is missed.
+            *shared.tap() = tap;
+            let entries: Vec<_> = shared.entries().clone();
+            entries.iter().for_each(|entry| entry.tapped(shared));
+        });
     }
 
     fn connect(&self) -> Option<Arc<dyn Stream>> {

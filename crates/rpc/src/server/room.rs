@@ -58,9 +58,20 @@ impl Entry {
     }
 
     /// Notes the caller.
-    pub(super) fn called_by(&self, caller: &Arc<Caller>) {
+    pub(super) fn called_by(&self, caller: &Arc<Caller>, shared: &Shared) {
         // There is only one.
         let _ = self.caller.set(caller.clone());
+        self.tapped(shared);
+    }
+
+    /// Has the tap of the server take the bytes of the connection, if it wants them.
+    pub(super) fn tapped(&self, shared: &Shared) {
+        let tap = shared.tap().clone();
+        if let (Some(tap), Some(caller)) = (tap, self.caller.get())
+            && tap.wants(self.id, &caller.peer)
+        {
+            caller.traffic.tap(&tap, self.id, &caller.peer);
+        }
     }
 
     pub(super) fn watched(&self, shared: &Shared) -> Watched {

@@ -130,7 +130,9 @@ impl<'a> Session<'a> {
         }
         let more = self.pace.received(self.input.len());
         if more > 0 {
-            self.caller.traffic.received(more);
+            let new = self.input.len() - more;
+            let new = self.input.get(new..).unwrap_or_default();
+            self.caller.traffic.received(new);
         }
         let received = self.machine.receive(
             &mut self.input,

@@ -14,6 +14,7 @@ use crate::health::Health;
 use crate::names::Registered;
 use crate::observer::Observer;
 use crate::peer::proxies::Proxies;
+use crate::peer::traffic::Tap;
 use crate::tls::ServerTls;
 use crate::transport::Polling;
 use crate::web::Page;
@@ -69,6 +70,8 @@ pub(super) struct Shared {
     /// plus 1.
     pub(super) made_room: AtomicU64,
     pub(super) peers: Peers,
+    /// Takes the bytes of connections, while an administrator looks at them.
+    tap: Mutex<Option<Arc<dyn Tap>>>,
     pub(super) sources: Sources,
     /// TLS handshakes under way.
     pub(super) handshakes: AtomicUsize,
@@ -124,6 +127,7 @@ impl Server {
             made: clock::now(),
             made_room: AtomicU64::new(0),
             peers: Peers::default(),
+            tap: Mutex::default(),
             sources: Sources::default(),
             handshakes: AtomicUsize::new(0),
             handshake_sources: Sources::default(),
@@ -156,6 +160,10 @@ impl Shared {
     pub(super) fn registered(&self) -> MutexGuard<'_, Vec<Registered>> {
         let registered = self.registered.lock();
         registered.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn tap(&self) -> MutexGuard<'_, Option<Arc<dyn Tap>>> {
+        self.tap.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs a connection's thread such that its handlers find the runtime of the event loops, where

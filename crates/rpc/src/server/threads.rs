@@ -21,6 +21,7 @@ use crate::web;
 use bytes::BytesMut;
 use std::future::poll_fn;
 use std::io;
+use std::iter::once;
 use std::pin::Pin;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -105,7 +106,7 @@ pub(super) fn serve(
         caller: OnceLock::new(),
     });
     let mut session = Session::new(shared, caller, admission, sender.clone());
-    guard.entry().called_by(session.caller());
+    guard.entry().called_by(session.caller(), shared);
     session.input = received;
     // There is only one.
     let _ = sender.caller.set(session.caller().clone());
@@ -460,39 +461,37 @@ impl Sender {
     fn send_gathered(&self, answers: &Gathered) -> io::Result<()> {
         match answers.blobs.is_empty() {
             true => self.send_all(&answers.bytes),
-            false => self.counted(answers.len(), |deadline| {
-                let mut slices = answers.slices();
-                self.stream.send_all_vectored(&mut slices, deadline)
-            }),
+            false => {
+                self.in_time(|deadline| {
+                    let mut slices = answers.slices();
+                    self.stream.send_all_vectored(&mut slices, deadline)
+                })?;
+                self.sent(|| answers.pieces(), answers.len());
+                Ok(())
+            }
         }
     }
 
     fn send_all(&self, bytes: &[u8]) -> io::Result<()> {
-        self.counted(bytes.len(), |deadline| {
-            self.stream.send_all(bytes, deadline)
-        })
+        self.in_time(|deadline| self.stream.send_all(bytes, deadline))?;
+        self.sent(|| once(bytes), bytes.len());
+        Ok(())
     }
 
-    /// Sends so many bytes, or counts that the peer has not taken them in time.
-    fn counted(
-        &self,
-        bytes: usize,
-        send: impl FnOnce(Option<Instant>) -> io::Result<()>,
-    ) -> io::Result<()> {
+    fn sent<'b, I: Iterator<Item = &'b [u8]>>(&self, bytes: impl FnOnce() -> I, count: usize) {
+        if let Some(caller) = self.caller.get() {
+            caller.traffic.sent(bytes, 0, count);
+        }
+    }
+
+    /// Sends, or counts that the peer has taken too long.
+    fn in_time(&self, send: impl FnOnce(Option<Instant>) -> io::Result<()>) -> io::Result<()> {
         let deadline = Instant::now() + self.shared.limits.transfer;
-        let sent = send(Some(deadline));
-        match &sent {
-            Ok(()) => {
-                if let Some(caller) = self.caller.get() {
-                    caller.traffic.sent(bytes);
-                }
-            }
-            Err(e) if e.kind() == io::ErrorKind::TimedOut => {
+        send(Some(deadline)).inspect_err(|e| {
+            if e.kind() == io::ErrorKind::TimedOut {
                 count(&self.shared.counters.transfer_timeouts);
             }
-            Err(_) => {}
-        }
-        sent
+        })
     }
 }
 

@@ -40,8 +40,8 @@ pub(super) struct Cell {
     received_items: Count,
     sent_items: Count,
     times: Times,
-    /// Of calls that have waited for their handlers, and of those that have sent items. Most methods
-    /// have neither.
+    /// The times of calls that have waited for their handlers, and of those that have sent items.
+    /// Most methods have neither.
     queued: OnceLock<Box<Times>>,
     first_items: OnceLock<Box<Times>>,
     exemplars: Taken,

@@ -42,8 +42,8 @@ pub struct MethodStatistics {
     /// The times of calls, from the interceptor that counts to their ends.
     pub times: Histogram,
     /// The times that calls have waited for their handlers: in the queue of a quota, for the
-    /// decision of an interceptor, or for a thread of the pool. Calls whose handlers have started at
-    /// once are not among them.
+    /// decision of an interceptor, or for a thread of the pool. Calls whose handlers have started
+    /// at once are not among them.
     pub queued: Histogram,
     /// The times from the beginning of a call to the first item of its handler.
     pub first_items: Histogram,

@@ -4,6 +4,7 @@ use crate::callbacks::until_async;
 use crate::fixture::*;
 use crate::http::response;
 use crate::interceptors::{ORDERS, Orders, PlaceError, WIRES, lacks, start, stop};
+use crate::relay::Relay;
 use dovetail::admin::Admin;
 use dovetail::identity::{Authentication, Permissions};
 use dovetail::method::Method;
@@ -11,12 +12,10 @@ use dovetail::server::Model;
 use dovetail::throttle::{Quota, Throttle};
 use dovetail::{Channel, Code, Running, Server, Status};
 use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::net::TcpStream;
 use std::time::Duration;
 
-fn method(name: &str) -> &'static Method {
+pub(crate) fn method(name: &str) -> &'static Method {
     let mut methods = ORDERS.iter();
     methods.find(|(_, known)| known.name == name).unwrap().1
 }
@@ -71,7 +70,7 @@ pub(crate) fn call(place: &str, name: &str, body: &str) -> serde_json::Value {
 }
 
 /// A server with its administration, and the server that shows it.
-fn administered(model: Model) -> (Running, Running, Admin) {
+pub(crate) fn administered(model: Model) -> (Running, Running, Admin) {
     let throttle = Throttle::new().at("Orders/open", Quota::new().in_flight(0));
     let admin = Admin::new().with_refusals(throttle.refusals());
     let server = Server::new()
@@ -86,32 +85,6 @@ fn administered(model: Model) -> (Running, Running, Admin) {
     )
 }
 
-/// A relay to a server for one connection, which counts the bytes of each direction.
-fn counting_relay(running: &Running) -> (String, Arc<[AtomicU64; 2]>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap().to_string();
-    let bytes = Arc::new([AtomicU64::new(0), AtomicU64::new(0)]);
-    let (counts, place) = (bytes.clone(), tcp_place(running).to_owned());
-    std::thread::spawn(move || {
-        let (caller, _) = listener.accept().unwrap();
-        let server = TcpStream::connect(place).unwrap();
-        let directions = [(&caller, &server), (&server, &caller)];
-        std::thread::scope(|scope| {
-            for (count, (mut from, mut to)) in counts.iter().zip(directions) {
-                scope.spawn(move || {
-                    let mut piece = vec![0; 64 << 10];
-                    while let Ok(read @ 1..) = from.read(&mut piece) {
-                        count.fetch_add(read as u64, Ordering::SeqCst);
-                        to.write_all(&piece[..read]).unwrap();
-                    }
-                    let _ = to.shutdown(Shutdown::Write);
-                });
-            }
-        });
-    });
-    (address, bytes)
-}
-
 /// The bytes of a connection are those that a relay between both ends sees.
 #[tokio::test]
 async fn bytes_of_connections_and_peers_are_those_on_the_way() {
@@ -121,20 +94,19 @@ async fn bytes_of_connections_and_peers_are_those_on_the_way() {
             let what = format!("{model:?} {wire}");
             let (running, console, _) = administered(*model);
             let at = tcp_place(&console).to_owned();
-            let (address, bytes) = counting_relay(&running);
-            let builder = Channel::builder(&format!("tcp://{address}")).unwrap();
-            let builder = builder.timeout(LONG).pushbacks(0).local_upgrade(false);
-            let channel = builder.wire(wire.parse().unwrap()).build();
+            let relay = Relay::to(&running);
+            let channel = relay.channel(wire);
             let long = "lamp".repeat(100_000);
             for item in ["lamp", &long, "sold"] {
                 let _: Result<String, PlaceError> =
                     channel.call(method("place"), (&item.to_owned(),)).await;
             }
-            let up = bytes[0].load(Ordering::SeqCst);
-            let (asked, seen) = (at.clone(), bytes.clone());
+            let up = relay.received().len();
+            let asked = at.clone();
             let same = move |row: &serde_json::Value| {
                 let row = (&row["calls"], &row["receivedBytes"], &row["sentBytes"]);
-                let [up, down] = [0, 1].map(|i| seen[i].load(Ordering::SeqCst).to_string());
+                let [up, down] =
+                    [relay.received(), relay.sent()].map(|bytes| bytes.len().to_string());
                 row == (&"3".into(), &up.into(), &down.into())
             };
             assert!(up > 400_000, "{what}: {up}");

@@ -43,6 +43,7 @@ mod cuts;
 #[cfg(feature = "dns")]
 mod dns;
 mod drain;
+mod dumps;
 #[cfg(feature = "async")]
 mod events;
 #[cfg(all(
@@ -117,6 +118,7 @@ mod proxies;
 mod reflection;
 #[cfg(all(feature = "consul", feature = "kubernetes"))]
 mod registries;
+mod relay;
 #[cfg(feature = "grpc")]
 mod restarts;
 #[cfg(all(feature = "config", feature = "macros"))]

@@ -127,7 +127,9 @@ async fn enter(
         admission,
         guard.entry().clone(),
     );
-    guard.entry().called_by(session.caller());
+    guard
+        .entry()
+        .called_by(session.caller(), &loop_context.shared);
     session.input = received;
     let unsent = session.share().cloned();
     Ok(Some(LoopConnection {
@@ -530,7 +532,8 @@ impl<'a> LoopConnection<'a> {
             return Ok(());
         }
         let sent = self.stream.try_send_gathered(&self.out.waiting, 0)?;
-        self.session.caller().traffic.sent(sent);
+        let traffic = &self.session.caller().traffic;
+        traffic.sent(|| self.out.waiting.pieces(), 0, sent);
         self.claim.answered();
         if self.claim.gives_way(sent) {
             self.stream.give_way(self.claim.is_alone());
@@ -555,7 +558,7 @@ impl<'a> LoopConnection<'a> {
         let before = leaving.sent;
         leaving.sent = self.stream.try_send_gathered(&leaving.message, before)?;
         let traffic = &self.session.caller().traffic;
-        traffic.sent(leaving.sent - before);
+        traffic.sent(|| leaving.message.pieces(), before, leaving.sent - before);
         if leaving.sent == leaving.message.len() {
             let mut bytes = std::mem::take(&mut leaving.message.bytes);
             self.leaving = None;

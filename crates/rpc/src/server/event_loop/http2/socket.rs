@@ -5,6 +5,7 @@ use crate::transport::Prefixed;
 use dovetail_protocol::http2::Authorities;
 use std::cell::Cell;
 use std::io::{self, IoSlice};
+use std::iter::once;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -36,9 +37,14 @@ impl<'a> Socket<'a> {
         }
     }
 
-    fn count_sent(&self, sent: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
-        if let Poll::Ready(Ok(bytes)) = &sent {
-            self.traffic.sent(*bytes);
+    /// Counts the bytes that have been sent of these.
+    fn count_sent<'b>(
+        &self,
+        sent: Poll<io::Result<usize>>,
+        slices: impl Iterator<Item = &'b [u8]>,
+    ) -> Poll<io::Result<usize>> {
+        if let Poll::Ready(Ok(count)) = &sent {
+            self.traffic.sent(|| slices, 0, *count);
         }
         sent
     }
@@ -55,7 +61,9 @@ impl AsyncRead for Socket<'_> {
         if let Some(received) = into.filled_mut().get_mut(before..) {
             let known = self.counted.min(received.len());
             self.counted -= known;
-            self.traffic.received(received.len() - known);
+            if let Some(new @ [_, ..]) = received.get(known..) {
+                self.traffic.received(new);
+            }
             self.authorities.pass(received);
             self.opaque.set(self.authorities.is_changed());
         }
@@ -70,7 +78,7 @@ impl AsyncWrite for Socket<'_> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let sent = Pin::new(&mut self.socket).poll_write(context, bytes);
-        self.count_sent(sent)
+        self.count_sent(sent, once(bytes))
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -87,7 +95,7 @@ impl AsyncWrite for Socket<'_> {
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let sent = Pin::new(&mut self.socket).poll_write_vectored(context, slices);
-        self.count_sent(sent)
+        self.count_sent(sent, slices.iter().map(|slice| &**slice))
     }
 
     fn is_write_vectored(&self) -> bool {
