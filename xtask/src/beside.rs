@@ -1,5 +1,5 @@
 //! Examples beside peers that are written in Python: `cargo xtask tracing`,
-//! `cargo xtask balancing`.
+//! `cargo xtask balancing`, `cargo xtask channelz`.
 
 use crate::peers;
 use crate::stage::{self, Outcome};
@@ -16,6 +16,11 @@ pub(crate) fn tracing() -> Outcome {
 /// A channel to several stock servers that come and go.
 pub(crate) fn balancing() -> Outcome {
     beside("interop/balancing", "example-balancing", &["grpc-go"])
+}
+
+/// The connections of a server, for a tool of gRPC.
+pub(crate) fn channelz() -> Outcome {
+    beside("interop/channelz", "example-shop", &[])
 }
 
 /// Runs a script, which runs an example, and the programs of these peers.

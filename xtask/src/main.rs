@@ -58,6 +58,8 @@ enum Command {
     Fuzz(fuzz::Options),
     /// Attack a running server of ours on every wire, in every model.
     Hostile(hostile::Options),
+    /// Have gRPC's library for channelz look at the example shop.
+    Channelz,
     /// Have stock clients show who they are, on every wire, in every model.
     Identity,
     /// Count the instructions of a call on ten paths, and compare them with the accepted ones.
@@ -98,6 +100,7 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Balancing => beside::balancing().into_result(),
         Command::Bench(options) => bench::run(&options),
+        Command::Channelz => beside::channelz().into_result(),
         Command::Check(options) => check::run(&options),
         Command::Conformance => conformance::run(),
         Command::FetchPeerIdl => peer_idl::run(),

@@ -36,6 +36,7 @@ const STAGES: &[Stage] = &[
     ("interop with real peers", crate::interop::stage),
     ("callers with an identity", crate::identity::stage),
     ("one trace through stock peers", crate::beside::tracing),
+    ("a server that channelz shows", crate::beside::channelz),
     ("a channel to stock servers", crate::beside::balancing),
     ("servers of a registry", crate::registries::stage),
     ("a server that Prometheus reads", crate::prometheus::stage),

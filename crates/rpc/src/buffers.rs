@@ -56,7 +56,7 @@ impl Gathered {
         self.pieces().map(IoSlice::new).collect()
     }
 
-    /// The same as bytes.
+    /// Returns it as slices of bytes, in order.
     pub(crate) fn pieces(&self) -> impl Iterator<Item = &[u8]> {
         self.blobs.pieces(&self.bytes)
     }

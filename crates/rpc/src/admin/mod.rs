@@ -5,6 +5,8 @@
 //! ```
 
 mod calls;
+#[cfg(feature = "grpc")]
+mod channelz;
 mod contract;
 #[cfg(feature = "export")]
 mod document;
@@ -12,6 +14,8 @@ mod invoke;
 mod messages;
 mod service;
 
+#[cfg(feature = "grpc")]
+pub(crate) use channelz::Channelz;
 #[cfg(feature = "async")]
 pub(crate) use messages::ADMIN;
 pub(crate) use messages::Reloaded;

@@ -409,6 +409,6 @@ fn microseconds(time: Duration) -> f64 {
 }
 
 /// A number that the contract has as a signed one.
-fn whole(number: impl TryInto<i64>) -> i64 {
+pub(super) fn whole(number: impl TryInto<i64>) -> i64 {
     number.try_into().unwrap_or(i64::MAX)
 }

@@ -18,6 +18,8 @@ pub(crate) trait Named: Send + Sync {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ChannelStatus {
+    /// Its number. No other channel of the process has or had it.
+    pub id: u64,
     /// The name.
     pub name: String,
     /// Why its servers cannot be found, while that is so. The channel keeps those that it knows.
@@ -28,22 +30,30 @@ pub struct ChannelStatus {
     pub backends: Vec<BackendStatus>,
 }
 
-static CHANNELS: Mutex<Vec<Weak<dyn Named>>> = Mutex::new(Vec::new());
+/// The channels with their numbers, and the next number.
+static CHANNELS: Mutex<Channels> = Mutex::new((Vec::new(), 0));
+
+type Channels = (Vec<(u64, Weak<dyn Named>)>, u64);
 
 /// Lists a channel as long as it is there.
 pub(crate) fn list(channel: &Arc<impl Named + 'static>) {
     let channel = Arc::downgrade(channel) as Weak<dyn Named>;
     let mut channels = CHANNELS.lock().unwrap_or_else(PoisonError::into_inner);
-    channels.retain(|channel| channel.strong_count() > 0);
-    channels.push(channel);
+    let (channels, next) = &mut *channels;
+    channels.retain(|(_, channel)| channel.strong_count() > 0);
+    channels.push((*next, channel));
+    *next += 1;
 }
 
 /// Returns the channels of this process to servers of names, in the order in which they were made.
 #[must_use]
 pub fn channels() -> Vec<ChannelStatus> {
     let channels = CHANNELS.lock().unwrap_or_else(PoisonError::into_inner);
-    let channels: Vec<_> = channels.iter().filter_map(Weak::upgrade).collect();
-    let status = channels.iter().map(|channel| ChannelStatus {
+    let channels = channels.0.iter();
+    let channels = channels.filter_map(|(id, channel)| Some((*id, channel.upgrade()?)));
+    let channels: Vec<_> = channels.collect();
+    let status = channels.iter().map(|(id, channel)| ChannelStatus {
+        id: *id,
         name: channel.name(),
         failure: channel.failure(),
         retry_tokens: channel.retry_tokens(),

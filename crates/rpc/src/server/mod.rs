@@ -488,14 +488,19 @@ impl Server {
 
     /// Shows an administration: serves `dovetail.admin.v1.Admin`, and by HTTP the console at `/`,
     /// `/metrics` for Prometheus, and `/health` and `/ready`, with 503 while the administered
-    /// server takes no calls. Whoever can connect may look and change: listen where nobody else
+    /// server takes no calls. With the feature `grpc` it serves `grpc.channelz.v1.Channelz`, too.
+    /// Whoever can connect may look and change: listen where nobody else
     /// can, or have [`authentication`](Self::authentication) and
     /// [`permissions`](Self::permissions).
     pub fn admin(mut self, admin: &Admin) -> Self {
         self.pages.extend(admin.pages());
         // The command finds the contract so.
         self.router.reflects = true;
-        self.service(admin.clone())
+        #[cfg(feature = "grpc")]
+        let shown = self.service(crate::admin::Channelz(admin.clone()));
+        #[cfg(not(feature = "grpc"))]
+        let shown = self;
+        shown.service(admin.clone())
     }
 
     /// Registers the server where clients look for it, from its start to its end.

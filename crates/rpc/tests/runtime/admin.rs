@@ -47,6 +47,21 @@ fn get(place: &str, path: &str) -> (u16, String) {
     ask(place, "GET", path, "", "")
 }
 
+/// A call of a service in protobuf's language, in JSON; its answer.
+pub(crate) fn ask_service(
+    console: &Running,
+    service: &str,
+    method: &str,
+    body: &str,
+) -> serde_json::Value {
+    let json = "Content-Type: application/json\r\n";
+    let path = format!("/{service}/{method}");
+    let (status, text) = ask(tcp_place(console), "POST", &path, json, body);
+    let (_, body) = text.split_once("\r\n\r\n").unwrap();
+    assert_eq!(status, 200, "{body}");
+    serde_json::from_str(body).unwrap()
+}
+
 /// A call in JSON; the status and the body of its answer.
 fn ask_admin(place: &str, name: &str, body: &str) -> (u16, String) {
     let path = format!("/dovetail.admin.v1.Admin/{name}");

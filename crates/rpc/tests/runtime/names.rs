@@ -2,6 +2,7 @@
 
 use crate::callbacks::until_async;
 use crate::fixture::*;
+use dovetail::admin::Admin;
 use dovetail::client::{HedgingPolicy, RetryPolicy};
 use dovetail::method::{Method, ServiceDescriptor};
 use dovetail::names::{Backend, Outliers, Policy, Resolution, Resolver, State, Updates};
@@ -246,6 +247,58 @@ fn calls_go_to_all_servers_of_a_list() {
         assert!(backends.iter().all(|one| one.in_flight == 0), "{wire}");
         drop(channel);
     }
+}
+
+/// gRPC's tools see the channels of a program to the servers of names.
+#[cfg(feature = "grpc")]
+#[test]
+fn channelz_shows_a_channel_and_its_servers() {
+    let mut team = Team::of(2);
+    let list = team.list();
+    let channel = round_robin(&list).build();
+    warm_up(&channel, 2);
+    let before: u64 = channel.backends().iter().map(|one| one.picks).sum();
+    spread(&channel, 10);
+    team.stop(1);
+    until("a server that has gone", || {
+        let _: Result<i32, Status> = channel.call(NUMBER, ());
+        channel.backends()[1].state != State::Ready
+    });
+    let console = Server::new().admin(&Admin::new());
+    let console = console
+        .listen("tcp://127.0.0.1:0")
+        .unwrap()
+        .start()
+        .unwrap();
+    let ask = |method: &str, body: &str| {
+        crate::admin::ask_service(&console, "grpc.channelz.v1.Channelz", method, body)
+    };
+    let all = ask("GetTopChannels", "{}");
+    let mut channels = all["channel"].as_array().unwrap().iter();
+    let row = channels.find(|row| row["ref"]["name"] == list.as_str());
+    let row = row.unwrap_or_else(|| panic!("{all}"));
+    assert_eq!(row["data"]["state"]["state"], "READY");
+    let started: u64 = row["data"]["callsStarted"]
+        .as_str()
+        .unwrap()
+        .parse()
+        .unwrap();
+    assert!(started >= before + 10, "{row}");
+    let by_id = format!("{{\"channelId\": {}}}", row["ref"]["channelId"]);
+    assert_eq!(ask("GetChannel", &by_id)["channel"]["ref"], row["ref"]);
+    let states: Vec<_> = row["subchannelRef"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|subchannel| {
+            let by_id = format!("{{\"subchannelId\": {}}}", subchannel["subchannelId"]);
+            let one = ask("GetSubchannel", &by_id)["subchannel"].clone();
+            assert_eq!(&one["ref"], subchannel);
+            one["data"]["state"]["state"].as_str().unwrap().to_owned()
+        })
+        .collect();
+    assert_eq!((states.len(), &*states[0]), (2, "READY"));
+    assert_ne!(states[1], "READY");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
