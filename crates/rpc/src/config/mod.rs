@@ -32,7 +32,7 @@ use crate::load_reports::LoadReports;
 use crate::names::{Outliers, Subset};
 use crate::peer::intercept::ServerInterceptor;
 use crate::reflection::Reflection;
-use crate::server::Model;
+use crate::server::{self, Model};
 use crate::throttle::{Refusals, Throttle};
 use crate::tls::{ClientTls, ServerTls};
 use crate::trace::Tracing;
@@ -113,6 +113,7 @@ struct Running {
     throttle: Option<Live<Throttle>>,
     permissions: Option<Live<Permissions>>,
     access_log: Option<Live<AccessLog>>,
+    options: Option<server::Live>,
 }
 
 /// A text that has been read.
@@ -425,6 +426,7 @@ impl Server {
         let mut server = Server::new()
             .model(model(settings.model, settings.threads))
             .limits(settings.limits)
+            .polling(settings.polling)
             .local_upgrade(settings.local_upgrade.unwrap_or(true));
         match settings.compression {
             Some("lz4") => server = server.compression(Compression::lz4()),
@@ -475,6 +477,7 @@ impl Server {
             let log = running.access_log.insert(Live::new(log));
             server = server.intercept_first(log.clone());
         }
+        running.options = Some(server.live());
         state.running = running;
         drop(state);
         let server = config.observe(server)?;
@@ -556,6 +559,7 @@ impl ConfigState {
             throttle: parts.throttle.map(Live::new),
             permissions: parts.permissions.map(Live::new),
             access_log: None,
+            options: None,
         };
         if let Some(tls) = &running.tls {
             server = server.tls(tls);

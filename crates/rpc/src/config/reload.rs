@@ -90,6 +90,12 @@ impl Config {
         {
             running.replace(logged.with_options((*running.current()).clone()));
         }
+        if let Some(options) = &state.running.options {
+            options.change(read.settings.live());
+        }
+        if let Some(tracing) = &state.tracing {
+            read.settings.telemetry.sample(tracing);
+        }
         if let Some(log) = &state.log {
             // The subscriber is there as long as the process.
             let _ = log.reload(read.settings.log.levels());
@@ -106,6 +112,8 @@ impl ConfigState {
         for (path, is_live) in changed(&self.read, read) {
             let is_replaced = match path.split('.').next() {
                 Some("log") => self.log.is_some(),
+                Some("server") => self.running.options.is_some(),
+                Some("telemetry") => self.tracing.is_some(),
                 Some("access-log") => {
                     self.running.access_log.is_some() && read.settings.access_log.is_some()
                 }

@@ -5,7 +5,8 @@ use super::log::LogSettings;
 use super::registration::Registered;
 use super::telemetry::TelemetrySettings;
 use crate::Address;
-use crate::server::ServerLimits;
+use crate::server::{LiveOptions, ServerLimits};
+use crate::transport::Polling;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -36,6 +37,7 @@ pub(super) struct Settings {
     pub(super) client_roots: Option<PathBuf>,
     pub(super) client_certificates: Option<&'static str>,
     pub(super) limits: ServerLimits,
+    pub(super) polling: Polling,
     pub(super) authentication: Option<Authenticated>,
     pub(super) permissions: Option<Permitted>,
 }
@@ -85,6 +87,14 @@ pub(super) struct Permitted {
 }
 
 impl Settings {
+    /// Returns the options of the server that can change while it runs.
+    pub(super) fn live(&self) -> LiveOptions {
+        LiveOptions {
+            limits: self.limits,
+            polling: self.polling,
+        }
+    }
+
     fn authentication(&mut self) -> &mut Authenticated {
         self.authentication.get_or_insert_default()
     }
@@ -155,6 +165,18 @@ pub(super) const SECTIONS: &[Section<Settings>] = &[
                 "one for each core",
                 "Event loops, or threads of the pool.",
                 Set::Count(|settings, threads| settings.threads = Some(threads)),
+            ),
+            Key::live(
+                "polling",
+                "\"adaptive\"",
+                "Whether threads poll before they wait: `adaptive` (while it pays), `always`, `never`. A change counts for new connections.",
+                Set::Word(POLLING, |settings, polling| {
+                    settings.polling = match polling {
+                        "always" => Polling::Always,
+                        "never" => Polling::Never,
+                        _ => Polling::Adaptive,
+                    };
+                }),
             ),
             Key::new(
                 "health",
@@ -470,6 +492,8 @@ pub(super) const SECTIONS: &[Section<Settings>] = &[
         ],
     },
 ];
+
+const POLLING: &[&str] = &["adaptive", "always", "never"];
 
 const MODELS: &[&str] = &[
     "event-loops",

@@ -60,13 +60,13 @@ pub(super) const SECTION: Section<Settings> = Section {
                 Ok(())
             }),
         ),
-        Key::new(
+        Key::live(
             "percent",
             "100",
             "The part of the traces that begin here and are recorded; calls that fail are always.",
             Set::Count(|settings, percent| settings.telemetry.percent = Some(percent)),
         ),
-        Key::new(
+        Key::live(
             "slow",
             "none",
             "The time from which on a call is recorded, whatever was decided at its beginning.",
@@ -89,6 +89,12 @@ impl TelemetrySettings {
     /// Returns the name of the channel to the collector.
     pub(super) fn channel(&self) -> Option<&str> {
         self.collector.as_deref().filter(|name| !is_address(name))
+    }
+
+    /// Chooses the calls that a tracing records.
+    pub(super) fn sample(&self, tracing: &Tracing) {
+        let percent = self.percent.unwrap_or(100).min(100);
+        tracing.resample(percent as f64 / 100.0, self.slow);
     }
 
     fn service(&self) -> String {
@@ -121,12 +127,8 @@ impl Config {
         };
         let started = trace::Otlp::start(collector, &settings.service(), &settings.attributes());
         let recorder = started.map_err(|why| self.error(read, "telemetry", why.to_string()))?;
-        let percent = settings.percent.unwrap_or(100).min(100);
-        let tracing = Tracing::new(recorder).sample(percent as f64 / 100.0);
-        let tracing = match settings.slow {
-            Some(slow) => tracing.slow(slow),
-            None => tracing,
-        };
+        let tracing = Tracing::new(recorder);
+        settings.sample(&tracing);
         Ok(Some(self.lock().tracing.insert(tracing).clone()))
     }
 

@@ -39,8 +39,9 @@ impl Shared {
         peer: &str,
     ) -> Option<ConnectionGuard> {
         let counters = &self.counters;
+        let limit = self.limits().connections;
         let mut entries = self.entries();
-        let welcome = entries.len() < self.limits.connections || self.make_room(&entries);
+        let welcome = entries.len() < limit || self.make_room(&entries);
         if kind == ListenerKind::LocalUpgrade {
             match welcome {
                 true => count(&counters.local_connections),
@@ -51,8 +52,8 @@ impl Shared {
             true => count(&counters.connections),
             false => count(&counters.refused_connections),
         }
-        let left = self.limits.connections.saturating_sub(entries.len());
-        let full = entries.len() >= self.limits.connections.saturating_add(TURNED_AWAY);
+        let left = limit.saturating_sub(entries.len());
+        let full = entries.len() >= limit.saturating_add(TURNED_AWAY);
         if full {
             return None;
         }
@@ -87,7 +88,7 @@ impl Shared {
     /// How many connections may still come.
     fn places(&self) -> usize {
         let taken = self.entries().len();
-        self.limits.connections.saturating_sub(taken)
+        self.limits().connections.saturating_sub(taken)
     }
 
     pub(super) fn entries(&self) -> MutexGuard<'_, Vec<Arc<Entry>>> {
@@ -168,7 +169,7 @@ impl ConnectionGuard {
     /// Counts it for its address, which is refused where that has half of all connections and few
     /// are left for others.
     fn comes_from(&mut self, ip: IpAddr, left: usize) {
-        let (source, limit) = (Source::of(ip), self.shared.limits.connections);
+        let (source, limit) = (Source::of(ip), self.shared.limits().connections);
         self.leave_source();
         let greedy = self.shared.sources.add(source, limit, left);
         self.source = Some(source);
@@ -186,7 +187,7 @@ impl ConnectionGuard {
 
     /// Counts a TLS handshake in. An error where there are too many, of all or of its address.
     pub(super) fn handshake(&self) -> io::Result<Handshake<'_>> {
-        let (shared, limit) = (&self.shared, self.shared.limits.handshakes);
+        let (shared, limit) = (&self.shared, self.shared.limits().handshakes);
         let left = limit.saturating_sub(shared.handshakes.fetch_add(1, Ordering::Relaxed));
         let greedy = self
             .source

@@ -62,7 +62,7 @@ fn receive_first(
     shared: &Shared,
     received: &mut BytesMut,
 ) -> io::Result<bool> {
-    let silence = shared.limits.silence(stream.ports().is_some());
+    let silence = shared.limits().silence(stream.ports().is_some());
     let silent = Instant::now() + silence;
     match stream.recv_behind(received, FIRST, Wait::Until(Some(silent))) {
         // The receiving side was shut down to wake this thread; what comes can still be read.
@@ -85,7 +85,7 @@ pub(super) fn announced(
     if !receive_first(stream, shared, received)? {
         return Ok(None);
     }
-    let wait = Wait::Until(Some(Instant::now() + shared.limits.handshake));
+    let wait = Wait::Until(Some(Instant::now() + shared.limits().handshake));
     loop {
         match note_announced(take_announced(received), shared)? {
             Announced::Caller(caller) => return Ok(Some(caller)),
@@ -121,7 +121,7 @@ pub(super) fn enter(
     if received.is_empty() && !receive_first(stream, shared, &mut received)? {
         return Ok(None);
     }
-    let deadline = Instant::now() + shared.limits.handshake;
+    let deadline = Instant::now() + shared.limits().handshake;
     let wait = Wait::Until(Some(deadline));
     while begins_tls(&received).is_none() {
         match stream.recv_behind(&mut received, FIRST, wait) {

@@ -250,18 +250,18 @@ impl Machine {
         caller: &Caller,
         driver: &Arc<dyn Flush>,
     ) -> Self {
-        let objects = Objects::new(shared.limits.connection.objects);
-        let limits = shared.limits.message;
+        let objects = Objects::new(shared.sizes.connection.objects);
+        let limits = shared.sizes.message;
         let table = if is_capnp {
-            let machine = Peer::new(shared.limits.connection, limits);
+            let machine = Peer::new(shared.sizes.connection, limits);
             Table::accepted(machine, objects, limits)
         } else if Connection::detects(first) {
             objects.expect(shared.dispatcher.routes.objects());
             Table::accepted(Self::native_machine(shared, caller), objects, limits)
         } else if msgpack_rpc::Connection::detects(first) {
             let machine = msgpack_rpc::Connection::new(msgpack_rpc::Options {
-                limits: shared.limits.connection,
-                encoding: shared.limits.message,
+                limits: shared.sizes.connection,
+                encoding: shared.sizes.message,
                 service: None,
                 serves: true,
                 structs: shared.msgpack_structs,
@@ -294,8 +294,8 @@ impl Machine {
 
     fn native_machine(shared: &Shared, caller: &Caller) -> Connection {
         let options = Options {
-            limits: shared.limits.connection,
-            encoding: shared.limits.message,
+            limits: shared.sizes.connection,
+            encoding: shared.sizes.message,
             deadline: None,
             compression: shared.compression,
             meeting_point: shared

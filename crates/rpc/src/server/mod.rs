@@ -10,6 +10,7 @@ mod half_closed;
 mod hosts;
 mod http;
 mod limits;
+mod live;
 mod machine;
 #[cfg(feature = "tower")]
 mod mounted;
@@ -26,6 +27,7 @@ mod threads;
 
 pub use half_closed::HalfClosed;
 pub use limits::ServerLimits;
+pub(crate) use live::{Live, LiveOptions};
 #[cfg(feature = "tower")]
 pub use mounted::{HttpBody, HttpService};
 #[cfg(feature = "testing")]
@@ -143,6 +145,7 @@ pub struct Server {
     router: Router,
     model: Model,
     limits: ServerLimits,
+    live: Live,
     compression: Option<Compression>,
     cors: Option<Cors>,
     hosts: Option<Hosts>,
@@ -179,6 +182,7 @@ impl Default for Server {
             router: Router::new(),
             model: DEFAULT_MODEL,
             limits: ServerLimits::default(),
+            live: Live::default(),
             compression: None,
             cors: None,
             hosts: None,
@@ -604,6 +608,12 @@ impl Server {
         let _ = shared.runtime.set(tokio::runtime::Handle::current());
         tokio::task::spawn_local(event_loop::attend(shared.clone(), listener));
         Attended(shared)
+    }
+
+    /// Returns the options that can change while it runs.
+    #[cfg(feature = "config")]
+    pub(crate) fn live(&self) -> Live {
+        self.live.clone()
     }
 
     /// Gives the router what the server knows of calls.

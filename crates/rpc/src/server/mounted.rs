@@ -167,7 +167,7 @@ impl Mount {
         let (ours, theirs) = UnixStream::pair()?;
         let entrance = self.entrance.as_ref().ok_or(NO_LOOP)?;
         entrance.adopt(&self.shared, theirs.into_std()?)?;
-        let headers = self.shared.limits.connection.header_bytes;
+        let headers = self.shared.sizes.connection.header_bytes;
         let handshake = Builder::new()
             .enable_push(false)
             .initial_window_size(STREAM_WINDOW)

@@ -7,7 +7,7 @@ use super::event_loop::{Handlers, Timed};
 use super::http::Socket;
 use super::machine::{Fault, GOING_DOWN, Machine, Progress};
 use super::pace::Pace;
-use super::{LINGER, MAX_REFUSED, REFUSES, Shared};
+use super::{LINGER, LiveOptions, MAX_REFUSED, REFUSES, ServerLimits, Shared};
 use crate::buffers::{self, Gathered};
 use crate::counters::count;
 #[cfg(feature = "async")]
@@ -22,6 +22,7 @@ use crate::peer::context::Caller;
 use crate::peer::incoming::{Arrival, Incoming, ReplyTo};
 use crate::peer::link::{Flush, Link};
 use crate::peer::share::{Charge, Over, SMALL, Share};
+use crate::transport::Polling;
 use crate::{Code, Status, clock, web};
 use bytes::BytesMut;
 #[cfg(feature = "async")]
@@ -55,6 +56,8 @@ pub(super) struct Session<'a> {
     /// Why that is too much.
     over: Option<Over>,
     pace: Pace,
+    /// Those of the server when the connection began.
+    options: Arc<LiveOptions>,
     /// The machine when it last received.
     progress: Progress,
     connected: Instant,
@@ -111,6 +114,7 @@ impl<'a> Session<'a> {
             driver,
             input: BytesMut::new(),
             pace: Pace::default(),
+            options: shared.live.get(),
             progress: Progress::default(),
             connected: clock::now(),
             end: None,
@@ -168,6 +172,15 @@ impl<'a> Session<'a> {
                 None
             }
         }
+    }
+
+    /// Returns the limits of the connection.
+    pub(super) fn limits(&self) -> &ServerLimits {
+        &self.options.limits
+    }
+
+    pub(super) fn polling(&self) -> Polling {
+        self.options.polling
     }
 
     /// Counts a call of the peer.
@@ -276,7 +289,7 @@ impl<'a> Session<'a> {
 
     /// Why calls are refused just now.
     pub(super) fn no_room(&self) -> Option<Status> {
-        let limits = &self.shared.limits;
+        let limits = self.limits();
         match self.admission {
             Admission::Granted => {}
             Admission::Crowded => {
@@ -474,7 +487,7 @@ impl<'a> Session<'a> {
             (true, Machine::Detecting) => {
                 let silent = clock::now().saturating_duration_since(self.connected);
                 let remote = self.caller.is_remote() || !self.is_admitted();
-                self.shared.limits.silence(remote).saturating_sub(silent)
+                self.limits().silence(remote).saturating_sub(silent)
             }
             (true, _) => self.idle_limit(),
             (false, _) => self.allowed().1,
@@ -489,21 +502,21 @@ impl<'a> Session<'a> {
 
     /// How long what is incomplete may take, and how much of that is left.
     fn allowed(&self) -> (Duration, Duration) {
-        self.pace.allowed(self.message_limit(), &self.shared.limits)
+        self.pace.allowed(self.message_limit(), self.limits())
     }
 
     /// How long a connection may be silent between two calls.
     pub(super) fn idle_limit(&self) -> Duration {
         match self.is_admitted() {
-            true => self.shared.limits.idle,
-            false => self.shared.limits.handshake,
+            true => self.limits().idle,
+            false => self.limits().handshake,
         }
     }
 
     fn message_limit(&self) -> Duration {
         match self.machine.is_known() {
-            true => self.shared.limits.transfer,
-            false => self.shared.limits.handshake,
+            true => self.limits().transfer,
+            false => self.limits().handshake,
         }
     }
 

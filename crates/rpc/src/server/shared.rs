@@ -2,6 +2,7 @@
 
 use super::account::Account;
 use super::hosts::Hosts;
+use super::live::{Live, LiveOptions};
 use super::observer::ServerObserver;
 use super::peers::Peers;
 use super::room::Entry;
@@ -16,8 +17,8 @@ use crate::observer::Observer;
 use crate::peer::proxies::Proxies;
 use crate::peer::traffic::Tap;
 use crate::tls::ServerTls;
-use crate::transport::Polling;
 use crate::web::Page;
+use dovetail_protocol::ConnectionLimits;
 use dovetail_protocol::dovetail::Compression;
 use dovetail_protocol::http::Cors;
 use dovetail_protocol::thrift::ServerOptions;
@@ -37,7 +38,8 @@ pub(super) struct Shared {
     pub(super) tls: Option<ServerTls>,
     #[cfg(feature = "grpc")]
     pub(super) keepalive: Option<crate::grpc::Keepalive>,
-    pub(super) limits: ServerLimits,
+    pub(super) sizes: Sizes,
+    pub(super) live: Live,
     /// Those of the threads beside the loops that decode at a time.
     #[cfg(feature = "async")]
     pub(super) decoders: tokio::sync::Semaphore,
@@ -54,7 +56,6 @@ pub(super) struct Shared {
     pub(super) counters: Arc<SharedCounters>,
     /// Calls whose handlers wait.
     pub(super) waiting: AtomicUsize,
-    pub(super) polling: Polling,
     /// The place where clients on the same machine find it by shared memory.
     pub(super) upgrade: Option<u128>,
     pub(super) half_closed: HalfClosed,
@@ -86,9 +87,19 @@ pub(super) struct Shared {
     pub(super) runtime: OnceLock<tokio::runtime::Handle>,
 }
 
+/// The limits of sizes, as long as the server runs.
+pub(super) struct Sizes {
+    pub(super) connection: ConnectionLimits,
+    pub(super) message: dovetail_wire::Limits,
+}
+
 impl Server {
     /// Makes the part that its drivers share.
     pub(super) fn into_shared(self, upgrade: Option<u128>) -> Arc<Shared> {
+        self.live.set(LiveOptions {
+            limits: self.limits,
+            polling: self.polling,
+        });
         let services = self.router.descriptors();
         let names = services.map(|service| service.full_name().into_owned());
         let names: Vec<_> = names.collect();
@@ -108,7 +119,11 @@ impl Server {
             #[cfg(feature = "async")]
             decoders: tokio::sync::Semaphore::new(decoders()),
             account: Account::new(&self.limits, &counters),
-            limits: self.limits,
+            sizes: Sizes {
+                connection: self.limits.connection,
+                message: self.limits.message,
+            },
+            live: self.live,
             compression: self.compression,
             cors: self.cors,
             hosts: self.hosts,
@@ -116,7 +131,6 @@ impl Server {
             _kept: self.kept,
             counters,
             waiting: AtomicUsize::new(0),
-            polling: self.polling,
             upgrade,
             half_closed: self.half_closed,
             msgpack_structs: self.msgpack_structs,
@@ -164,6 +178,11 @@ impl Shared {
 
     pub(super) fn tap(&self) -> MutexGuard<'_, Option<Arc<dyn Tap>>> {
         self.tap.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the limits of connections that begin now.
+    pub(super) fn limits(&self) -> ServerLimits {
+        self.live.get().limits
     }
 
     /// Runs a connection's thread such that its handlers find the runtime of the event loops, where

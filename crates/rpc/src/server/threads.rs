@@ -101,6 +101,7 @@ pub(super) fn serve(
     let sender = Arc::new(Sender {
         stream: stream.clone(),
         shared: shared.clone(),
+        transfer: shared.limits().transfer,
         sending: Mutex::new(()),
         waiters: Waiters::default(),
         caller: OnceLock::new(),
@@ -110,12 +111,13 @@ pub(super) fn serve(
     session.input = received;
     // There is only one.
     let _ = sender.caller.set(session.caller().clone());
+    let polling = session.polling();
     let mut connection = ThreadConnection {
         shared,
         session,
         sender: &sender,
         entry: guard.entry(),
-        receiver: Receiver::new(shared.polling),
+        receiver: Receiver::new(polling),
         out: Outbox::default(),
         cancellation: None,
     };
@@ -225,7 +227,7 @@ impl<'a> ThreadConnection<'a> {
         let oneway = call.oneway;
         let mut running = self.session.start(call, self.out.buffer());
         let mut now = Context::from_waker(Waker::noop());
-        let most = self.shared.limits.calls_per_connection;
+        let most = self.session.limits().calls_per_connection;
         let answer = match Pin::new(&mut running).poll(&mut now) {
             Poll::Ready(_) if cancellation.was_cancelled() && !oneway => return Err(self.gone()),
             Poll::Ready(answer) => answer,
@@ -412,6 +414,8 @@ pub(super) fn linger(stream: &dyn Stream, receiver: &mut Receiver) {
 pub(super) struct Sender {
     stream: Arc<dyn Stream>,
     pub(super) shared: Arc<Shared>,
+    /// How long the peer may take to take its answers.
+    transfer: Duration,
     /// Held by who sends.
     sending: Mutex<()>,
     /// Its calls on threads of their own.
@@ -486,7 +490,7 @@ impl Sender {
 
     /// Sends, or counts that the peer has taken too long.
     fn in_time(&self, send: impl FnOnce(Option<Instant>) -> io::Result<()>) -> io::Result<()> {
-        let deadline = Instant::now() + self.shared.limits.transfer;
+        let deadline = Instant::now() + self.transfer;
         send(Some(deadline)).inspect_err(|e| {
             if e.kind() == io::ErrorKind::TimedOut {
                 count(&self.shared.counters.transfer_timeouts);

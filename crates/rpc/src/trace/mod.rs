@@ -29,6 +29,7 @@ use crate::peer::intercept::{
 use crate::{Context, Status};
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Makes spans of calls: for a server by [`Server::tracing`](crate::Server::tracing), for a channel
@@ -57,10 +58,45 @@ use std::time::Duration;
 #[derive(Clone)]
 pub struct Tracing {
     recorder: Arc<dyn SpanRecorder>,
-    /// The part of traces that begin here and are recorded.
-    ratio: f64,
-    slow: Option<Duration>,
+    sampling: Arc<Sampling>,
     failures: bool,
+}
+
+/// The choice of calls that are recorded, which can change while they run.
+#[derive(Debug)]
+struct Sampling {
+    /// The bits of the part of traces that begin here and are recorded.
+    ratio: AtomicU64,
+    /// Nanoseconds from which on a call is slow.
+    slow: AtomicU64,
+}
+
+impl Sampling {
+    fn new(ratio: f64, slow: Option<Duration>) -> Self {
+        let sampling = Sampling {
+            ratio: AtomicU64::new(0),
+            slow: AtomicU64::new(0),
+        };
+        sampling.set(ratio, slow);
+        sampling
+    }
+
+    fn set(&self, ratio: f64, slow: Option<Duration>) {
+        let slow = slow.map_or(u64::MAX, |slow| {
+            u64::try_from(slow.as_nanos()).unwrap_or(u64::MAX)
+        });
+        self.ratio.store(ratio.to_bits(), Ordering::Relaxed);
+        self.slow.store(slow, Ordering::Relaxed);
+    }
+
+    fn ratio(&self) -> f64 {
+        f64::from_bits(self.ratio.load(Ordering::Relaxed))
+    }
+
+    fn slow(&self) -> Option<Duration> {
+        let slow = self.slow.load(Ordering::Relaxed);
+        (slow < u64::MAX).then(|| Duration::from_nanos(slow))
+    }
 }
 
 impl Tracing {
@@ -69,8 +105,7 @@ impl Tracing {
     pub fn new(recorder: impl SpanRecorder) -> Self {
         Tracing {
             recorder: Arc::new(recorder),
-            ratio: 1.0,
-            slow: None,
+            sampling: Arc::new(Sampling::new(1.0, None)),
             failures: true,
         }
     }
@@ -78,7 +113,7 @@ impl Tracing {
     /// Records this part, 0 to 1, of the traces that begin here. Default: 1.
     #[must_use]
     pub fn sample(mut self, ratio: f64) -> Self {
-        self.ratio = ratio;
+        self.sampling = Arc::new(Sampling::new(ratio, self.sampling.slow()));
         self
     }
 
@@ -86,7 +121,7 @@ impl Tracing {
     /// Default: none.
     #[must_use]
     pub fn slow(mut self, slow: Duration) -> Self {
-        self.slow = Some(slow);
+        self.sampling = Arc::new(Sampling::new(self.sampling.ratio(), Some(slow)));
         self
     }
 
@@ -98,11 +133,20 @@ impl Tracing {
         self
     }
 
+    /// Changes both choices for this and its clones.
+    #[cfg(feature = "config")]
+    pub(crate) fn resample(&self, ratio: f64, slow: Option<Duration>) {
+        self.sampling.set(ratio, slow);
+    }
+
     /// Makes the span of a call that was made in this one.
     fn begin(&self, parent: Option<TraceContext>) -> Traced {
         let context = match parent {
             Some(parent) => parent.child(),
-            None => TraceContext::root(self.ratio >= 1.0 || fastrand::f64() < self.ratio),
+            None => {
+                let ratio = self.sampling.ratio();
+                TraceContext::root(ratio >= 1.0 || fastrand::f64() < ratio)
+            }
         };
         Traced {
             context,
@@ -113,7 +157,7 @@ impl Tracing {
     /// Returns true if a call is to be recorded at its end.
     fn records(&self, traced: &Traced, kind: SpanKind, end: &Outcome, elapsed: Duration) -> bool {
         traced.context.is_sampled()
-            || self.slow.is_some_and(|slow| elapsed >= slow)
+            || self.sampling.slow().is_some_and(|slow| elapsed >= slow)
             || (self.failures && span::is_error(kind, end.code()))
     }
 }
@@ -193,9 +237,32 @@ impl ClientInterceptor for Tracing {
 impl fmt::Debug for Tracing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tracing")
-            .field("ratio", &self.ratio)
-            .field("slow", &self.slow)
+            .field("ratio", &self.sampling.ratio())
+            .field("slow", &self.sampling.slow())
             .field("failures", &self.failures)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, feature = "config"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_counts_for_all_clones() {
+        let tracing = Tracing::new(Recent::new(1)).failures(false);
+        let clone = tracing.clone();
+        let other = tracing.clone().sample(1.0);
+        let recorded = |tracing: &Tracing, elapsed| {
+            let elapsed = Duration::from_millis(elapsed);
+            let traced = tracing.begin(None);
+            tracing.records(&traced, SpanKind::Server, &Outcome::Returned, elapsed)
+        };
+        assert!(recorded(&clone, 0));
+        tracing.resample(0.0, Some(Duration::from_millis(5)));
+        assert_eq!([4, 5].map(|it| recorded(&clone, it)), [false, true]);
+        assert!(recorded(&other, 0));
+        tracing.resample(0.0, None);
+        assert!(!recorded(&clone, 1_000_000));
     }
 }

@@ -1,7 +1,8 @@
 //! Values of a configuration that administrators set while the program runs.
 
 use crate::admin::{call, try_call};
-use crate::fixture::{LONG, tcp_place, until};
+use crate::fixture::{LONG, Raw, tcp_place, until};
+use crate::http::response;
 use crate::interceptors::{Orders, start};
 use dovetail::admin::Admin;
 use dovetail::config::{Config, Reloaded};
@@ -35,10 +36,15 @@ struct Shop {
 
 impl Shop {
     fn start() -> Shop {
-        let name = format!("dovetail-runtime-values-{}", std::process::id());
+        Self::of("values", FILE)
+    }
+
+    /// Starts them from a file of this text.
+    fn of(name: &str, text: &str) -> Shop {
+        let name = format!("dovetail-runtime-{name}-{}", std::process::id());
         let folder = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join("shop.toml"), FILE).unwrap();
+        std::fs::write(folder.join("shop.toml"), text).unwrap();
         let config = Config::load(folder.join("shop.toml")).unwrap();
         let admin = Admin::new().with_config(&config);
         let server = Server::from_config(&config).unwrap().service(Orders);
@@ -193,4 +199,62 @@ fn administrators_set_keys() {
     assert!(shop.running.shutdown(LONG));
     assert!(shop.console.shutdown(LONG));
     let _ = std::fs::remove_dir_all(&shop.folder);
+}
+
+/// A connection over which a call has been made.
+fn connected(shop: &Shop) -> Raw {
+    let mut raw = Raw::connect(&shop.running);
+    let call = b"POST /shop.v1.Orders/open HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+        Content-Length: 2\r\n\r\n{}";
+    raw.send(call);
+    assert_eq!(response(&mut raw).status, 200);
+    raw
+}
+
+/// Limits in numbers and times count for connections that begin after they were set; sizes need a
+/// restart.
+#[test]
+fn limits_polling_and_sampling_change_at_runtime() {
+    let collector = "[telemetry]\ncollector = 'tcp://127.0.0.1:1'\n";
+    for model in ["event-loops", "thread-per-connection"] {
+        let server = format!("[server]\nmodel = '{model}'\n");
+        let file = FILE.replace("[server]\n", &server) + collector;
+        let shop = Shop::of(model, &file);
+        let mut old = connected(&shop);
+        for (key, value, status, text) in [
+            ("server.limits.idle", "100ms", 200, "server.limits.idle"),
+            ("server.limits.handshake", "5s", 200, "handshake"),
+            ("server.limits.calls", "7", 200, "server.limits.calls"),
+            ("server.limits.message", "1 KiB", 400, "after a restart"),
+            ("server.limits.memory", "1 GiB", 400, "after a restart"),
+            ("server.polling", "never", 200, "server.polling"),
+            ("server.polling", "sometimes", 400, "`adaptive`"),
+            ("telemetry.percent", "5", 200, "telemetry.percent"),
+            ("telemetry.slow", "1s", 200, "telemetry.slow"),
+            ("telemetry.service", "shop", 400, "after a restart"),
+        ] {
+            let (found, answer) = shop.set(key, Some(value));
+            assert_eq!(found, status, "{key} {answer}");
+            assert!(answer.contains(text), "{key} {answer}");
+        }
+        let new = connected(&shop);
+        let idle = || shop.running.counters().idle_timeouts;
+        until("the new connection to be closed", || idle() == 1);
+        drop(new);
+        // The old one is kept.
+        old.send(b"POST /shop.v1.Orders/open HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+            Content-Length: 2\r\n\r\n{}");
+        assert_eq!(response(&mut old).status, 200, "{model}");
+        until("one connection", || shop.running.connections() == 1);
+        assert_eq!(shop.set("server.limits.connections", Some("1")).0, 200);
+        // The old one is idle for less than a second, so it does not make room.
+        let refused = shop.open().unwrap_err();
+        assert_eq!(refused.code(), Code::ResourceExhausted, "{model} {refused}");
+        assert_eq!(shop.set("server.limits.connections", None).0, 200);
+        assert_eq!(shop.open(), Ok(true), "{model}");
+        drop(old);
+        assert!(shop.running.shutdown(LONG));
+        assert!(shop.console.shutdown(LONG));
+        let _ = std::fs::remove_dir_all(&shop.folder);
+    }
 }

@@ -132,6 +132,7 @@ async fn enter(
         .called_by(session.caller(), &loop_context.shared);
     session.input = received;
     let unsent = session.share().cloned();
+    let spin_policy = SpinPolicy::new(session.polling());
     Ok(Some(LoopConnection {
         shared: &loop_context.shared,
         handlers: loop_context.handlers,
@@ -144,7 +145,7 @@ async fn enter(
         out: Outbox::default(),
         leaving: None,
         unsent: Charge::new(unsent.as_ref()),
-        spin_policy: SpinPolicy::new(loop_context.shared.polling),
+        spin_policy,
         turn: 0,
     }))
 }
@@ -331,7 +332,7 @@ impl<'a> LoopConnection<'a> {
     /// Returns whether another call may be taken. A peer that may cancel calls is listened to, and
     /// its calls are refused where there is no room, as long as it takes the answers.
     fn has_room(&self) -> bool {
-        let most = self.shared.limits.calls_per_connection;
+        let most = self.session.limits().calls_per_connection;
         match self.session.is_multiplexed() {
             true => !self.is_crowded(),
             false => self.leaving.is_none() && self.in_flight.has_room(most),
@@ -345,7 +346,7 @@ impl<'a> LoopConnection<'a> {
 
     /// Most handlers are ready at once; the others join the flight.
     fn start(&mut self, mut call: Box<Incoming>) {
-        let most = self.shared.limits.calls_per_connection;
+        let most = self.session.limits().calls_per_connection;
         if self.in_flight.runs() >= most {
             let why = format!("the connection has {most} calls waiting");
             let refused = self
@@ -542,7 +543,7 @@ impl<'a> LoopConnection<'a> {
             self.leaving = Some(Box::new(Leaving {
                 message: std::mem::take(&mut self.out.waiting),
                 sent,
-                deadline: Instant::now() + self.shared.limits.transfer,
+                deadline: Instant::now() + self.session.limits().transfer,
             }));
         } else if let Some(large) = self.out.sent() {
             spares::put_large(large);

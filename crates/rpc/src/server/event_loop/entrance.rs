@@ -19,7 +19,10 @@ async fn receive_first(
     stream: &mut AsyncSocket,
     received: &mut BytesMut,
 ) -> io::Result<bool> {
-    let silence = loop_context.shared.limits.silence(stream.ports().is_some());
+    let silence = loop_context
+        .shared
+        .limits()
+        .silence(stream.ports().is_some());
     let first = async {
         if stream.chooses() {
             let choice = stream.choice().await?;
@@ -46,7 +49,7 @@ pub(super) async fn announced(
     if !receive_first(loop_context, stream, received).await? {
         return Ok(None);
     }
-    let deadline = Instant::now() + loop_context.shared.limits.handshake;
+    let deadline = Instant::now() + loop_context.shared.limits().handshake;
     loop {
         match note_announced(take_announced(received), &loop_context.shared)? {
             Announced::Caller(caller) => return Ok(Some(caller)),
@@ -71,7 +74,7 @@ pub(super) async fn enter(
     tls: &ServerTls,
     mut received: BytesMut,
 ) -> io::Result<Option<Entered<AsyncSocket>>> {
-    let (limits, counters) = (&loop_context.shared.limits, &loop_context.shared.counters);
+    let (limits, counters) = (loop_context.shared.limits(), &loop_context.shared.counters);
     if received.is_empty() && !receive_first(loop_context, &mut stream, &mut received).await? {
         return Ok(None);
     }

@@ -70,7 +70,7 @@ impl Ask {
         terms: Result<Terms, Status>,
         shared: &Shared,
     ) -> Result<Self, Status> {
-        let limits = &shared.limits.connection;
+        let limits = &shared.sizes.connection;
         let (service, method) = connect::target(request, limits)?;
         let target = Target::Named { service, method };
         let route = shared.dispatcher.routes.find(&target).ok();
@@ -127,7 +127,7 @@ impl Ask {
     }
 
     fn read(request: &http::Request, shared: &Shared) -> Result<(Self, Parameters), Refusal> {
-        let limits = &shared.limits.connection;
+        let limits = &shared.sizes.connection;
         let (target, route) = Self::route(request, shared)
             .inspect_err(|_| count(&shared.counters.unknown_methods))
             .map_err(Refusal::unknown)?;
@@ -170,7 +170,7 @@ impl Ask {
     }
 
     fn route(request: &http::Request, shared: &Shared) -> Result<(Target, Route), Status> {
-        let (service, method) = connect::target(request, &shared.limits.connection)?;
+        let (service, method) = connect::target(request, &shared.sizes.connection)?;
         let target = Target::Named { service, method };
         let route = shared.dispatcher.routes.find(&target)?;
         Ok((target, route))

@@ -57,7 +57,7 @@ pub(super) struct Http {
 impl Http {
     pub(super) fn new(shared: &Shared, caller: &Caller) -> Self {
         Http {
-            connection: ServerConnection::new(shared.limits.connection),
+            connection: ServerConnection::new(shared.sizes.connection),
             thrift: thrift::ServerConnection::new(shared.options.clone()),
             claimed: false,
             checks_hosts: caller.checks_hosts,
@@ -300,9 +300,9 @@ fn enveloped(
     shared: &Shared,
 ) -> Result<Box<Incoming>, Response> {
     let style = ask.style;
-    let (mut messages, end) = messages(&ask, body, shared.limits.connection);
+    let (mut messages, end) = messages(&ask, body, shared.sizes.connection);
     let streams = ask.method.filter(|method| method.kind.streams());
-    let exchange = streams.map(|method| Exchange::at_callee(method, shared.limits.message, style));
+    let exchange = streams.map(|method| Exchange::at_callee(method, shared.sizes.message, style));
     let parameters = match (ask.method, &exchange) {
         (Some(method), Some(exchange)) if method.kind.client_streams() => {
             let parameters = before(&mut ask, method, &mut messages);

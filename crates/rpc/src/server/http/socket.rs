@@ -54,7 +54,7 @@ impl Socket {
     /// Makes a socket of the connection after this request, to which the answer is `accepted`.
     pub(super) fn new(request: http::Request, accepted: Vec<u8>, shared: &Shared) -> Self {
         Socket {
-            reader: Reader::new(&shared.limits.connection),
+            reader: Reader::new(&shared.sizes.connection),
             messages: 0,
             stage: Stage::Before(Box::new(request), false),
             out: accepted,
@@ -93,7 +93,7 @@ impl Socket {
     fn said(&mut self, message: Bytes, shared: &Shared) -> Result<Option<Box<Incoming>>, Error> {
         let what = match (&mut self.stage, Said::read(&message)) {
             (Stage::Before(request, said @ false), Some(Said::Headers(value))) => {
-                let most = shared.limits.connection.header_bytes;
+                let most = shared.sizes.connection.header_bytes;
                 request.headers = with_headers(&value, &request.headers, most)?;
                 *said = true;
                 return Ok(None);
@@ -264,7 +264,7 @@ fn begin(
                 .method
         }
     };
-    let exchange = Exchange::at_callee(method, shared.limits.message, STYLE);
+    let exchange = Exchange::at_callee(method, shared.sizes.message, STYLE);
     let reply = WebReplyTo::socket(Some(method), STYLE).with_streams(exchange.clone());
     let parameters = ask.parameters(Some(method), plain(params));
     let stage = Stage::Running {

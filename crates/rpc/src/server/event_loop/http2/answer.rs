@@ -4,8 +4,9 @@ use super::head::{fine, response, trailers};
 use crate::counters::count;
 use crate::grpc::{metadata_into, send_bytes};
 use crate::peer::response_headers::ResponseHeaders;
-use crate::peer::share::{Charge, SMALL, Share};
+use crate::peer::share::{Charge, SMALL};
 use crate::server::Shared;
+use crate::server::session::Session;
 use crate::web::{Exchange, Protocol, Style, WebAnswer};
 use crate::{Code, Status};
 use bytes::Bytes;
@@ -17,6 +18,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 use tokio::time::timeout;
 
 /// An answer up to this is handed to the library as it is; of a longer one as much as the client
@@ -27,6 +29,8 @@ const SHORT: usize = 16 << 10;
 pub(super) struct Respond {
     respond: SendResponse<Bytes>,
     shared: Arc<Shared>,
+    /// How long the client may take to take the answer.
+    transfer: Duration,
     /// The answer, until it has been sent.
     charge: Charge,
     /// The protocol's part in it; gRPC's until more is known.
@@ -47,12 +51,13 @@ impl Respond {
     pub(super) fn new(
         respond: SendResponse<Bytes>,
         shared: &Arc<Shared>,
-        share: Option<&Arc<Share>>,
+        session: &Session<'_>,
     ) -> Self {
         Respond {
             respond,
             shared: shared.clone(),
-            charge: Charge::new(share),
+            transfer: session.limits().transfer,
+            charge: Charge::new(session.share()),
             style: Style::new(Protocol::Grpc, Codec::Proto),
             http: one::ReplyTo::last(),
             said: ResponseHeaders::default(),
@@ -204,7 +209,7 @@ impl Respond {
     /// Waits no longer for the client to take something than that may take. False where it took
     /// longer.
     async fn in_time<T>(&self, sending: impl Future<Output = T>) -> bool {
-        timeout(self.shared.limits.transfer, sending).await.is_ok()
+        timeout(self.transfer, sending).await.is_ok()
     }
 
     fn close(&self, mut stream: SendStream<Bytes>, sent: bool, end: AnswerEnd) {

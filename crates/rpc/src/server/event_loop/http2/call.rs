@@ -15,7 +15,7 @@ use crate::peer::failures::cancelled;
 use crate::peer::incoming::Incoming;
 use crate::peer::intercept::Preview;
 use crate::server::http::{Ask, Parameters, may_be_compressed};
-use crate::server::{LINGER, ServerLimits, Shared};
+use crate::server::{LINGER, ServerLimits};
 use crate::web::{Exchange, Plain, Protocol, WebAnswer, WebReplyTo};
 use bytes::Bytes;
 use dovetail_protocol::Execution;
@@ -74,7 +74,7 @@ enum Sending {
 
 impl<'a> Call<'a> {
     pub(super) fn new(parts: &'a ConnectionParts<'a>, respond: SendResponse<Bytes>) -> Self {
-        let respond = Respond::new(respond, parts.shared, parts.session.share());
+        let respond = Respond::new(respond, parts.shared, parts.session);
         Call {
             parts,
             respond,
@@ -126,7 +126,7 @@ impl<'a> Call<'a> {
     }
 
     fn limits(&self) -> &'a ServerLimits {
-        &self.parts.shared.limits
+        self.parts.session.limits()
     }
 
     async fn answer(
@@ -234,7 +234,7 @@ impl<'a> Call<'a> {
         head: impl FnOnce() -> Option<Ask>,
     ) -> Result<T, Unanswered> {
         let shared = self.parts.shared;
-        let mut body = pin!(in_time(shared, body));
+        let mut body = pin!(in_time(self.parts, body));
         let at_once = poll_fn(|context| Poll::Ready(body.as_mut().poll(context)));
         if !compressed && let Poll::Ready(body) = at_once.await {
             return Ok(self.read(body)?);
@@ -347,12 +347,12 @@ impl<'a> Call<'a> {
 
 /// Waits no longer for a message than one may take.
 async fn in_time<T>(
-    shared: &Shared,
+    parts: &ConnectionParts<'_>,
     message: Pin<&mut impl Future<Output = Result<T, Stop>>>,
 ) -> Result<T, Stop> {
-    let limit = shared.limits.transfer;
+    let limit = parts.session.limits().transfer;
     timeout(limit, message).await.unwrap_or_else(|_| {
-        count(&shared.counters.transfer_timeouts);
+        count(&parts.shared.counters.transfer_timeouts);
         let what = format!("the request took longer than {limit:?}");
         Err(refused(Code::DeadlineExceeded, what).into())
     })

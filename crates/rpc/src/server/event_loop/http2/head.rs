@@ -29,7 +29,7 @@ fn read(head: &Parts, codec: Codec, shared: &Shared) -> Result<Ask, Status> {
         .strip_prefix('/')
         .and_then(|path| path.rsplit_once('/'));
     let (service, method) = match names {
-        Some(names) if path.len() <= shared.limits.connection.name_bytes => names,
+        Some(names) if path.len() <= shared.sizes.connection.name_bytes => names,
         _ => return Err(refused(Code::Unimplemented, format!("no method `{path}`"))),
     };
     if head.headers.contains_key("origin")

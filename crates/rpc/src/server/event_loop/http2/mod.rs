@@ -61,9 +61,9 @@ pub(super) async fn serve(
     received: BytesMut,
     mut phase: watch::Receiver<Phase>,
 ) -> io::Result<()> {
-    let limits = &parts.shared.limits;
+    let limits = parts.session.limits();
     let counted = received.len();
-    let socket = Prefixed::new(received, stream, parts.shared.polling);
+    let socket = Prefixed::new(received, stream, parts.session.polling());
     let traffic = &parts.session.caller().traffic;
     let socket = Socket::new(socket, &parts.opaque_authority, traffic, counted);
     let handshake = builder(limits).handshake(socket);
