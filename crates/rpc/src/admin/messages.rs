@@ -270,6 +270,7 @@ pub(super) struct Refusal {
     pub(super) each_caller: bool,
     pub(super) reason: String,
     pub(super) calls: i64,
+    pub(super) callers: Vec<RefusedCaller>,
 }
 
 message!(Refusal {
@@ -280,6 +281,20 @@ message!(Refusal {
     /// `rate`, `bytes`, `message`, `in-flight` or `queue-time`.
     3 reason: String,
     4 calls: i64,
+    /// The callers with the most of them; the quota remembers 64.
+    5 callers: Vec<RefusedCaller>,
+});
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct RefusedCaller {
+    pub(super) caller: String,
+    pub(super) calls: i64,
+}
+
+message!(RefusedCaller {
+    /// The name of its identity, or its address without the port.
+    1 caller: String,
+    2 calls: i64,
 });
 
 #[derive(Clone, Debug, Default, PartialEq)]

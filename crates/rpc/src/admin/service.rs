@@ -5,7 +5,7 @@ use super::contract::ContractService;
 use super::invoke::{Answer, Invocation};
 use super::messages::{
     ADMIN, Bucket, Call as CallRow, Connection, Method, Overview, Peer, RecentCall, Refusal,
-    Reloaded, Server,
+    RefusedCaller, Reloaded, Server,
 };
 use super::{Admin, Configuration};
 use crate::capture::{CaptureFilter, DumpFilter, DumpedParts};
@@ -17,7 +17,7 @@ use crate::peer::intercept::Outcome;
 use crate::peer::streams::Items;
 use crate::statistics::{Histogram, MethodStatistics};
 use crate::trace::Span;
-use crate::{Code, Context, Service, Status, clock};
+use crate::{Code, Context, Service, Status, clock, throttle};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Rows of one answer.
@@ -65,6 +65,7 @@ impl Admin {
             each_caller: refusal.each_caller,
             reason: refusal.reason.name().to_owned(),
             calls: whole(refusal.calls),
+            callers: refusal.callers.into_iter().map(Into::into).collect(),
         });
         rows.collect()
     }
@@ -279,6 +280,15 @@ fn servers_of(channel: &ChannelStatus) -> Vec<Server> {
         ..row.clone()
     });
     rows.collect()
+}
+
+impl From<throttle::RefusedCaller> for RefusedCaller {
+    fn from(refused: throttle::RefusedCaller) -> Self {
+        RefusedCaller {
+            caller: refused.caller,
+            calls: whole(refused.calls),
+        }
+    }
 }
 
 impl From<&MethodStatistics> for Method {

@@ -201,6 +201,15 @@ impl Source {
     }
 }
 
+/// Returns the address of a peer without its port.
+pub(crate) fn host(peer: &str) -> &str {
+    let parsed = peer.parse::<SocketAddr>();
+    let parts = parsed.ok().and_then(|_| peer.rsplit_once(':'));
+    parts.map_or(peer, |(host, _)| {
+        host.trim_matches(|bracket| matches!(bracket, '[' | ']'))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -341,6 +350,20 @@ mod tests {
             wrong[at] = byte;
             let wrong = take_announced(&mut BytesMut::from(&wrong[..]));
             assert!(wrong.is_err(), "{at}: {byte:#x}");
+        }
+    }
+
+    #[test]
+    fn addresses_have_no_ports() {
+        for (peer, expected) in [
+            ("10.0.0.7:4711", "10.0.0.7"),
+            ("[2001:db8::1]:4711", "2001:db8::1"),
+            ("10.0.0.7", "10.0.0.7"),
+            ("unix", "unix"),
+            ("2001:db8::1", "2001:db8::1"),
+            ("", ""),
+        ] {
+            assert_eq!(host(peer), expected);
         }
     }
 }

@@ -17,11 +17,13 @@ mod line;
 mod passage;
 mod quota;
 mod refusals;
+mod refused_callers;
 mod rule;
 
 pub use criticality::Criticality;
 pub use quota::Quota;
 pub use refusals::{Reason, Refusal, Refusals};
+pub use refused_callers::RefusedCaller;
 
 use crate::method::{Method, ServiceDescriptor};
 use crate::peer::intercept::{

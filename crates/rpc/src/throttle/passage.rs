@@ -68,10 +68,10 @@ impl Passage {
         criticality: Criticality,
     ) -> Result<bool, Status> {
         while let Some(rule) = self.rules.get(self.next) {
-            rule.check_size(call.size())?;
+            rule.check_size(call)?;
             let gate = rule.gate(call);
             let way = gate.pass(call.size(), criticality);
-            match way.map_err(|refused| rule.refuse(&gate, &refused))? {
+            match way.map_err(|refused| rule.refuse(call, &gate, &refused))? {
                 Way::Open(permit) => self.permits.extend(permit),
                 Way::Wait(waiting) => {
                     self.waiting = Some((gate, waiting));
@@ -92,7 +92,7 @@ impl Passage {
         while let Some((gate, waiting)) = self.waiting.take() {
             let turn = in_time(waiting).await.map_err(Refused::from);
             if let Some(rule) = self.rules.get(self.next) {
-                turn.map_err(|refused| rule.refuse(&gate, &refused))?;
+                turn.map_err(|refused| rule.refuse(call, &gate, &refused))?;
             }
             self.permits.push(gate.permit());
             self.next += 1;

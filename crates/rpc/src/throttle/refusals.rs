@@ -1,3 +1,4 @@
+use super::refused_callers::RefusedCaller;
 use super::rule::Rule;
 use std::fmt;
 use std::sync::atomic::Ordering;
@@ -59,6 +60,8 @@ pub struct Refusal {
     pub reason: Reason,
     /// The number of calls.
     pub calls: u64,
+    /// The callers with the most of them; the quota remembers 64.
+    pub callers: Vec<RefusedCaller>,
 }
 
 /// The refusals of a [`Throttle`](super::Throttle). Clones are the same.
@@ -84,6 +87,7 @@ impl Refusals {
                 each_caller: rule.is_of_callers(),
                 reason,
                 calls: calls.load(Ordering::Relaxed),
+                callers: rule.refused_callers.of(reason),
             })
         });
         reasons.filter(|refusal| refusal.calls > 0).collect()

@@ -2,9 +2,11 @@
 
 use super::callers::Callers;
 use super::gate::{Gate, Refused};
+use super::refused_callers::RefusedCallers;
 use super::{Quota, Reason};
 use crate::method::ServiceDescriptor;
 use crate::peer::intercept::{CallHead, Level};
+use crate::peer::proxies::host;
 use crate::{Code, Status, health};
 use dovetail_protocol::Execution;
 use std::hash::{BuildHasher, RandomState};
@@ -20,6 +22,7 @@ pub(super) struct Rule {
     pub(super) quota: Quota,
     gates: Gates,
     pub(super) refused: [AtomicU64; Reason::ALL.len()],
+    pub(super) refused_callers: RefusedCallers,
 }
 
 enum Gates {
@@ -34,6 +37,7 @@ impl Rule {
             gates: Gates::One(Arc::new(Gate::new(&quota))),
             quota,
             refused: Default::default(),
+            refused_callers: RefusedCallers::default(),
         }
     }
 
@@ -70,10 +74,11 @@ impl Rule {
     }
 
     /// Returns an error for a call whose parameters are too large.
-    pub(super) fn check_size(&self, size: usize) -> Result<(), Status> {
+    pub(super) fn check_size(&self, call: &CallHead<'_>) -> Result<(), Status> {
+        let size = call.size();
         match self.quota.message {
             Some(most) if size > most => {
-                self.count(Reason::Message);
+                self.count(call, Reason::Message);
                 let what = format!(
                     "the parameters have {size} bytes, and {} takes {most}",
                     self.name()
@@ -86,8 +91,8 @@ impl Rule {
 
     /// Counts a refusal, and returns its status.
     #[cold]
-    pub(super) fn refuse(&self, gate: &Gate, refused: &Refused) -> Status {
-        self.count(refused.reason);
+    pub(super) fn refuse(&self, call: &CallHead<'_>, gate: &Gate, refused: &Refused) -> Status {
+        self.count(call, refused.reason);
         let each = match self.gates {
             Gates::One(_) => "",
             Gates::Callers(_) => " of each caller",
@@ -117,10 +122,14 @@ impl Rule {
         }
     }
 
-    fn count(&self, reason: Reason) {
+    #[cold]
+    fn count(&self, call: &CallHead<'_>, reason: Reason) {
         if let Some(counter) = self.refused.get(reason as usize) {
             counter.fetch_add(1, Ordering::Relaxed);
         }
+        let principal = call.principal();
+        let caller = principal.map_or_else(|| host(call.peer()), |known| known.name());
+        self.refused_callers.add(reason, caller);
     }
 }
 

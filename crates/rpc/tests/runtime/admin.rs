@@ -191,6 +191,12 @@ async fn administrators_see_what_callers_did() {
         let refusals = call(&at, "refusals", "{}");
         assert_eq!(refusals[0]["place"], "Orders/open");
         assert_eq!(refusals[0]["reason"], "in-flight");
+        let number =
+            |row: &serde_json::Value| -> u64 { row["calls"].as_str().unwrap().parse().unwrap() };
+        let callers = refusals[0]["callers"].as_array().unwrap();
+        assert_eq!(callers[0]["caller"], "127.0.0.1", "{model:?}");
+        let sum: u64 = callers.iter().map(number).sum();
+        assert_eq!(sum, number(&refusals[0]), "{model:?}");
         let overview = call(&at, "overview", "{}");
         let counters = running.counters();
         assert_eq!(overview["counters"]["calls"], counters.calls.to_string());

@@ -151,6 +151,7 @@ export async function limits() {
       ["of", (row) => (row.eachCaller ? "each caller" : "all")],
       ["reason", (row) => row.reason],
       ["calls", (row) => count(number(row.calls)), "number"],
+      ["callers with the most", (row) => (row.callers || []).slice(0, 5).map((one) => `${one.caller} (${count(number(one.calls))})`).join(", "), "long"],
     ], await call("refusals"), "None."),
   ];
 }
