@@ -1,4 +1,5 @@
 """Calls the example shop with stock clients: who they are, what becomes of their calls, what they are told beyond their quotas, and sessions.
+The statistics of the shop have each call by its method, wire and outcome.
 
     python3 interop/identity PROGRAM PEERS            # on every wire, in every model
     python3 interop/identity PROGRAM PEERS --model pool
@@ -8,12 +9,16 @@ its library; it is given what the callers show, and prints what each gets.
 """
 
 import argparse
+import collections
 import hashlib
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
+import time
+import urllib.request
 
 HERE = pathlib.Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
@@ -107,19 +112,61 @@ def python(peers, peer):
     return sys.executable if peer is None else str(pathlib.Path(peers) / peer / "build" / "venv" / "bin" / "python")
 
 
-def check(port, peers, wire, peer, caller, expected):
+# The labels of wires in the statistics, where they are others than here.
+LABELS = {
+    "json": "connect+json", "json by GET": "connect+json", "json over HTTP/2": "connect+json", "grpc-web": "grpc-web+json",
+    "neovim": "msgpack-rpc",
+}
+
+# The wires without headers. Their clients log in first, and after a login that is refused they call nothing.
+LOGS_IN = {"binary", "binary+framed", "compact+framed", "msgpack-rpc", "neovim"}
+
+
+def counted(shop):
+    """The calls of the orders that have ended, by wire and outcome."""
+    url = "http://127.0.0.1:%s/metrics" % shop.admin
+    with urllib.request.urlopen(url, timeout=SECONDS) as answer:
+        text = answer.read().decode()
+    ended = r'dovetail_server_ended_calls_total{service="shop.Orders",method="\w+",wire="([^"]+)",code="(\w+)"} (\d+)'
+    counts = collections.Counter()
+    for wire, code, calls in re.findall(ended, text):
+        counts[wire, code.lower()] += int(calls)
+    return counts
+
+
+def miscounted(shop, wire, before, rows, found):
+    """What the statistics have of the calls of one caller that they should not have, or lack. A call may end after its answer has left."""
+    # The caller by WebSocket makes each call with two clients.
+    times = 2 if wire == "websocket" else 1
+    expected = collections.Counter()
+    for (token, *_), got in zip(rows, found, strict=True):
+        if got != "cannot" and not (token == "wrong" and wire in LOGS_IN):
+            expected[LABELS.get(wire, wire), "ok" if got == "ada" else got] += times
+    end = time.monotonic() + SECONDS / 6
+    while True:
+        now = counted(shop) - before
+        if now == expected:
+            return []
+        if time.monotonic() > end:
+            return ["the statistics have %s, and not %s" % (dict(now), dict(expected))]
+        time.sleep(0.05)
+
+
+def check(shop, peers, wire, peer, caller, expected, counts):
+    before = counted(shop)
     rows = json.dumps([[token, method] for token, method, _ in expected])
-    command = [python(peers, peer), str(HERE / caller), wire, port]
+    command = [python(peers, peer), str(HERE / caller), wire, shop.port]
     ended = subprocess.run(command, input=rows, capture_output=True, text=True, timeout=SECONDS)
     if ended.returncode:
         return ["%s" % ended.stderr.strip()[-2000:]]
     found = json.loads(ended.stdout)
-    return [
+    wrong = [
         "%s with the token %r: %s, and not %s" % (method, token, got, wanted)
         for (token, method, wanted), got in zip(expected, found, strict=True)
         # A wire on which nothing can be broken says so.
         if got not in (wanted, "cannot")
     ]
+    return wrong + (miscounted(shop, wire, before, expected, found) if counts and not wrong else [])
 
 
 def secret(wire):
@@ -148,8 +195,8 @@ def tokens():
     return "\n".join(lines) + "\n"
 
 
-def run(shop, model, peers, rows):
-    """Calls on all wires of a model. Gives the number of calls, and that of those which went wrong."""
+def run(shop, model, peers, rows, counts):
+    """Calls on all wires of a model, and `counts` whether the statistics have them. Gives the number of calls, and that of those which went wrong."""
     failed = count = 0
     try:
         for wire, peer, caller, models in CALLERS:
@@ -157,7 +204,7 @@ def run(shop, model, peers, rows):
                 continue
             expected = rows(wire)
             count += len(expected)
-            for problem in check(shop.port, peers, wire, peer, caller, expected):
+            for problem in check(shop, peers, wire, peer, caller, expected, counts):
                 failed += 1
                 print("%s, %s: %s" % (model, wire, problem))
     finally:
@@ -174,12 +221,12 @@ def main():
     os.environ["PYTHONPATH"] = str(HERE)
     failed = count = 0
     for model in [options.model] if options.model else MODELS:
-        for shop, rows in [
-            (Shop(options.program, MODELS[model]), lambda wire: ROWS + LARGE * (wire in STOPS)),
-            (Shop(options.program, MODELS[model], QUOTAS, tokens()), throttled),
-            (Shop(options.program, MODELS[model], tokens=tokens()), carts),
+        for shop, rows, counts in [
+            (Shop(options.program, MODELS[model]), lambda wire: ROWS + LARGE * (wire in STOPS), True),
+            (Shop(options.program, MODELS[model], QUOTAS, tokens()), throttled, False),
+            (Shop(options.program, MODELS[model], tokens=tokens()), carts, False),
         ]:
-            called, wrong = run(shop, model, options.peers, rows)
+            called, wrong = run(shop, model, options.peers, rows, counts)
             count, failed = count + called, failed + wrong
     print("%d calls of stock clients, %d failed" % (count, failed))
     return 1 if failed else 0
