@@ -2,22 +2,27 @@
 
 use crate::Wire;
 pub(crate) use crate::peer::intercept::Direction;
+use arc_swap::ArcSwapOption;
 use std::iter::once;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 
 /// The calls and bytes of a connection so far. Bytes are counted behind TLS, and with all that the
-/// wire adds to messages.
+/// wire adds to messages. Each idle connection has one: it is as small as can be.
 #[derive(Default)]
 pub(crate) struct Traffic {
     calls: Sum,
     received: Sum,
     sent: Sum,
-    wire: OnceLock<Wire>,
-    /// There is a tap.
+    tap: ArcSwapOption<Tapped>,
     is_tapped: AtomicBool,
-    tap: Mutex<Option<Box<Tapped>>>,
+    /// The place of the wire among [`WIRES`], plus 1; 0 before the first call.
+    wire: AtomicU8,
 }
+
+/// The wires that this process was called over, in the order in which they came. There are fewer
+/// kinds of wires than places.
+static WIRES: [OnceLock<Wire>; 64] = [const { OnceLock::new() }; 64];
 
 /// Takes the bytes of connections.
 pub(crate) trait Tap: Send + Sync {
@@ -63,7 +68,13 @@ impl Traffic {
     /// A call has come. The task or thread that receives says so.
     pub(crate) fn called(&self, wire: impl FnOnce() -> Wire) {
         self.calls.add(1);
-        self.wire.get_or_init(wire);
+        if self.wire.load(Relaxed) == 0 {
+            let wire = wire();
+            let mut places = WIRES.iter();
+            let place = places.position(|place| *place.get_or_init(|| wire) == wire);
+            let number = place.and_then(|place| u8::try_from(place + 1).ok());
+            self.wire.store(number.unwrap_or_default(), Relaxed);
+        }
     }
 
     /// Bytes have come. The task or thread that receives says so.
@@ -90,35 +101,32 @@ impl Traffic {
 
     /// Has a tap take all further bytes.
     pub(crate) fn tap(&self, tap: &Arc<dyn Tap>, connection: u64, peer: &str) {
-        let mut tapped = self.lock();
-        *tapped = Some(Box::new(Tapped {
+        self.tap.store(Some(Arc::new(Tapped {
             tap: tap.clone(),
             connection,
             peer: peer.to_owned(),
-        }));
+        })));
         self.is_tapped.store(true, Relaxed);
     }
 
     #[cold]
     fn pass(&self, direction: Direction, bytes: &mut dyn Iterator<Item = &[u8]>) {
-        let mut tapped = self.lock();
-        let goes_on = tapped.as_ref().is_some_and(|tapped| {
-            let connection = (tapped.connection, &*tapped.peer);
-            tapped.tap.take(connection, direction, bytes)
-        });
-        if !goes_on {
-            self.is_tapped.store(false, Relaxed);
-            *tapped = None;
+        let Some(tapped) = self.tap.load_full() else {
+            return;
+        };
+        let connection = (tapped.connection, &*tapped.peer);
+        if !tapped.tap.take(connection, direction, bytes) {
+            // Another tap may have taken its place.
+            let before = self.tap.compare_and_swap(&tapped, None);
+            let is_last = before.as_ref().is_some_and(|it| Arc::ptr_eq(it, &tapped));
+            self.is_tapped.store(!is_last, Relaxed);
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<Box<Tapped>>> {
-        self.tap.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the wire of the first call.
     pub(crate) fn wire(&self) -> Option<Wire> {
-        self.wire.get().copied()
+        let place = usize::from(self.wire.load(Relaxed)).checked_sub(1)?;
+        WIRES.get(place)?.get().copied()
     }
 
     pub(crate) fn sums(&self) -> TrafficSums {

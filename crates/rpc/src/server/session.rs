@@ -87,8 +87,8 @@ enum SessionEnd {
     LastCall,
     /// The server goes down, and has said so.
     Drained,
-    /// The peer broke the rules, or a limit.
-    Broken(Fault),
+    /// The peer broke the rules, or a limit. Rare, so it takes no room in each session.
+    Broken(Box<Fault>),
 }
 
 /// The answer to callers that come without TLS where it is needed.
@@ -667,7 +667,7 @@ impl<'a> Session<'a> {
     fn break_off(&mut self, fault: Fault) {
         let peer = &*self.caller().peer;
         tracing::debug!(peer, error = %fault, "the peer has broken the protocol of its connection");
-        self.end = Some(SessionEnd::Broken(fault));
+        self.end = Some(SessionEnd::Broken(Box::new(fault)));
     }
 }
 

@@ -43,6 +43,12 @@ mod cuts;
 #[cfg(feature = "dns")]
 mod dns;
 mod drain;
+#[cfg(all(
+    feature = "grpc",
+    feature = "macros",
+    feature = "tls",
+    feature = "tokens"
+))]
 mod dumps;
 #[cfg(feature = "async")]
 mod events;
@@ -118,6 +124,12 @@ mod proxies;
 mod reflection;
 #[cfg(all(feature = "consul", feature = "kubernetes"))]
 mod registries;
+#[cfg(all(
+    feature = "grpc",
+    feature = "macros",
+    feature = "tls",
+    feature = "tokens"
+))]
 mod relay;
 #[cfg(feature = "grpc")]
 mod restarts;

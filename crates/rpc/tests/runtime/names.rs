@@ -2,7 +2,6 @@
 
 use crate::callbacks::until_async;
 use crate::fixture::*;
-use dovetail::admin::Admin;
 use dovetail::client::{HedgingPolicy, RetryPolicy};
 use dovetail::method::{Method, ServiceDescriptor};
 use dovetail::names::{Backend, Outliers, Policy, Resolution, Resolver, State, Updates};
@@ -250,7 +249,12 @@ fn calls_go_to_all_servers_of_a_list() {
 }
 
 /// gRPC's tools see the channels of a program to the servers of names.
-#[cfg(feature = "grpc")]
+#[cfg(all(
+    feature = "grpc",
+    feature = "macros",
+    feature = "tls",
+    feature = "tokens"
+))]
 #[test]
 fn channelz_shows_a_channel_and_its_servers() {
     let mut team = Team::of(2);
@@ -264,7 +268,7 @@ fn channelz_shows_a_channel_and_its_servers() {
         let _: Result<i32, Status> = channel.call(NUMBER, ());
         channel.backends()[1].state != State::Ready
     });
-    let console = Server::new().admin(&Admin::new());
+    let console = Server::new().admin(&dovetail::admin::Admin::new());
     let console = console
         .listen("tcp://127.0.0.1:0")
         .unwrap()

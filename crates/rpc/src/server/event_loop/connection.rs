@@ -20,6 +20,7 @@ use bytes::BytesMut;
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -30,7 +31,7 @@ use tokio::time::{Instant, error::Elapsed, timeout, timeout_at};
 ///
 /// The future of an idle connection is most of its memory, so what is not needed for long is on the
 /// heap.
-pub(super) async fn serve(loop_context: LoopContext, accepted: Box<Accepted<AsyncSocket>>) {
+pub(super) async fn serve(loop_context: Rc<LoopContext>, accepted: Box<Accepted<AsyncSocket>>) {
     let Some(mut connection) = Box::pin(entered(&loop_context, accepted)).await else {
         return;
     };

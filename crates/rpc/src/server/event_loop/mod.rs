@@ -18,6 +18,7 @@ use super::{ACCEPT_PAUSE, Model, Shared};
 use crate::transport::{AsyncSocket, Listener as _, SocketListener, describe};
 use spread::{LoopClaim, Slot};
 use std::io;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 pub(super) use timed::Timed;
@@ -275,8 +276,9 @@ struct Work {
 impl Work {
     /// Ends at `Stopped`; never where nobody can say that any longer: the loop serves for ever.
     async fn run(mut self) {
+        let loop_context = Rc::new(self.loop_context);
         for (socket, open, accepts, kind) in self.sockets {
-            let loop_context = self.loop_context.clone();
+            let loop_context = loop_context.clone();
             tokio::task::spawn_local(async move {
                 loop_context.accept(socket, kind).await;
                 if let Some(open) = Arc::into_inner(open) {
@@ -285,7 +287,6 @@ impl Work {
                 drop(accepts);
             });
         }
-        let loop_context = self.loop_context;
         let mut phase = loop_context.phase.clone();
         tokio::task::spawn_local(async move {
             while let Some(accepted) = self.accepted.recv().await {
@@ -306,13 +307,13 @@ pub(super) async fn attend(shared: Arc<Shared>, listener: crate::transport::Memo
     let Some(slot) = spread::slots(1).next() else {
         return;
     };
-    let loop_context = LoopContext {
+    let loop_context = Rc::new(LoopContext {
         shared,
         phase,
         handlers: Handlers::Alone,
         slot,
         inboxes: Arc::default(),
-    };
+    });
     loop {
         let stream = AsyncSocket::Process(listener.accepted().await);
         loop_context.welcome(
@@ -324,7 +325,6 @@ pub(super) async fn attend(shared: Arc<Shared>, listener: crate::transport::Memo
 }
 
 /// The part that every connection of a loop needs.
-#[derive(Clone)]
 struct LoopContext {
     shared: Arc<Shared>,
     phase: watch::Receiver<Phase>,
@@ -365,7 +365,7 @@ impl Acceptor {
 }
 
 impl LoopContext {
-    async fn accept(&self, socket: socket2::Socket, kind: ListenerKind) {
+    async fn accept(self: &Rc<Self>, socket: socket2::Socket, kind: ListenerKind) {
         let Ok(acceptor) = Acceptor::new(socket) else {
             return;
         };
@@ -388,7 +388,7 @@ impl LoopContext {
 
     /// Tells clients that no loop had accepted that the server goes down. Their first calls would
     /// be lost without a word.
-    fn welcome_late(&self, open: &Open, kind: ListenerKind) {
+    fn welcome_late(self: &Rc<Self>, open: &Open, kind: ListenerKind) {
         for (socket, peer) in open.close() {
             if let Ok(stream) = AsyncSocket::new(socket) {
                 self.welcome(stream, describe(peer.as_socket()), kind);
@@ -397,7 +397,7 @@ impl LoopContext {
     }
 
     /// Finds a loop for a connection.
-    fn welcome(&self, stream: AsyncSocket, peer: String, kind: ListenerKind) {
+    fn welcome(self: &Rc<Self>, stream: AsyncSocket, peer: String, kind: ListenerKind) {
         let Some(guard) = self.shared.admit(None, kind, &peer) else {
             return;
         };
@@ -426,7 +426,7 @@ impl LoopContext {
         }
     }
 
-    fn take_over(&self, accepted: Accepted<socket2::Socket>) {
+    fn take_over(self: &Rc<Self>, accepted: Accepted<socket2::Socket>) {
         let Accepted {
             stream,
             peer,
@@ -445,7 +445,7 @@ impl LoopContext {
         }
     }
 
-    fn serve(&self, accepted: Accepted<AsyncSocket>) {
+    fn serve(self: &Rc<Self>, accepted: Accepted<AsyncSocket>) {
         tokio::task::spawn_local(connection::serve(self.clone(), Box::new(accepted)));
     }
 }
