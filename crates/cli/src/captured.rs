@@ -195,10 +195,7 @@ impl Captured {
 impl ReadCall {
     /// Returns service and method, for display.
     pub(crate) fn name(&self) -> String {
-        match self.call.service.as_str() {
-            "" => self.call.method.clone(),
-            service => format!("{service}/{}", self.call.method),
-        }
+        path(&self.call.service, &self.call.method)
     }
 
     /// Returns all of it, as an object.
@@ -365,4 +362,12 @@ fn whole(time: Duration) -> i64 {
 fn cannot_read(path: &Path, problem: impl std::fmt::Display) -> Failure {
     let failure = format!("cannot read `{}`: {problem}", path.display());
     Failure::new(Exit::Failed, failure)
+}
+
+/// Returns the path of a method: with its service, if it has one.
+pub(crate) fn path(service: &str, method: &str) -> String {
+    match service {
+        "" => method.to_owned(),
+        service => format!("{service}/{method}"),
+    }
 }

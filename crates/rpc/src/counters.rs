@@ -86,3 +86,25 @@ pub(crate) fn add(counter: &AtomicU64, number: u64) {
         counter.fetch_add(number, Ordering::Relaxed);
     }
 }
+
+/// A number that only grows.
+#[derive(Default)]
+pub(crate) struct Count(AtomicU64);
+
+impl Count {
+    /// Adds to it. Where nobody else adds to it meanwhile, no instruction needs to lock its line of
+    /// the cache.
+    #[inline]
+    pub(crate) fn add(&self, more: u64, alone: bool) {
+        match alone {
+            true => self
+                .0
+                .store(self.get().wrapping_add(more), Ordering::Relaxed),
+            false => drop(self.0.fetch_add(more, Ordering::Relaxed)),
+        }
+    }
+
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}

@@ -142,18 +142,11 @@ impl Take {
                 "capturing for {:?}; Ctrl-C ends it earlier",
                 self.time
             ));
-            let stop = tokio::signal::ctrl_c();
-            tokio::pin!(stop);
-            loop {
-                let part = tokio::select! {
-                    part = parts.next() => part,
-                    _ = &mut stop => break,
-                };
-                let Some(part) = part else { break };
-                let part = part.map_err(|status: Status| refused(&status, PERMISSION))?;
-                file.write_all(&part).map_err(cannot)?;
-            }
-            Ok(())
+            let next = async || parts.next().await;
+            until_stopped(next, PERMISSION, |part| {
+                file.write_all(&part).map_err(cannot)
+            })
+            .await
         })??;
         let mut captured = Captured::open(&self.file)?;
         // Only the end of the file is asked for.
@@ -187,6 +180,24 @@ fn refused(status: &Status, permission: &str) -> Failure {
         ),
         Code::PermissionDenied => failure.help(format!("it takes the permission `{permission}`")),
         _ => failure,
+    }
+}
+
+/// Takes the parts of a stream until its end, or until Ctrl-C.
+async fn until_stopped<T>(
+    mut next: impl AsyncFnMut() -> Option<std::result::Result<T, Status>>,
+    permission: &str,
+    mut take: impl FnMut(T) -> Result,
+) -> Result {
+    let stop = tokio::signal::ctrl_c();
+    tokio::pin!(stop);
+    loop {
+        let part = tokio::select! {
+            part = next() => part,
+            _ = &mut stop => return Ok(()),
+        };
+        let Some(part) = part else { return Ok(()) };
+        take(part.map_err(|status| refused(&status, permission))?)?;
     }
 }
 

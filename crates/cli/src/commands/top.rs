@@ -1,4 +1,5 @@
 use crate::administration::{Administration, Server, number};
+use crate::captured::path;
 use crate::failure::{Exit, Failure, Result};
 use crate::values::duration;
 use clap::Args;
@@ -133,10 +134,7 @@ impl TopState {
             let text = row[field].as_str().unwrap_or_default();
             text.replace(char::is_control, " ")
         };
-        let name = match text("service").as_str() {
-            "" => text("method"),
-            service => format!("{service}/{}", text("method")),
-        };
+        let name = path(&text("service"), &text("method"));
         let outcomes = row["outcomes"].as_object().into_iter().flatten();
         let failed = outcomes.filter(|(code, _)| !["OK", "EXCEPTION"].contains(&code.as_str()));
         let now = (

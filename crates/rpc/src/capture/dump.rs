@@ -3,7 +3,8 @@
 use super::shown::{ShownCall, ShownCalls};
 use crate::Status;
 use crate::observer::Observer;
-use crate::peer::traffic::{Direction, Tap};
+use crate::peer::intercept::Direction;
+use crate::peer::traffic::Tap;
 use dovetail_wire::{Bytes, message};
 use futures_core::Stream;
 use std::collections::VecDeque;
@@ -138,16 +139,22 @@ impl Tap for Dump {
         (connection, peer): (u64, &str),
         direction: Direction,
         bytes: &mut dyn Iterator<Item = &[u8]>,
-    ) -> bool {
-        let mut piece = Vec::new();
-        bytes.for_each(|slice| piece.extend_from_slice(slice));
+    ) {
+        let (mut piece, mut size) = (Vec::new(), 0);
+        for slice in bytes {
+            size += slice.len();
+            // There is no room for a longer one.
+            if size <= WAITING {
+                piece.extend_from_slice(slice);
+            }
+        }
         let mut state = self.lock();
         if state.over {
-            return false;
+            return;
         }
-        if state.waiting + piece.len() > WAITING {
-            state.left_out += piece.len();
-            return true;
+        if state.waiting + size > WAITING {
+            state.left_out += size;
+            return;
         }
         let part = Dumped {
             at: i64::try_from(self.began.elapsed().as_micros()).unwrap_or(i64::MAX),
@@ -162,10 +169,9 @@ impl Tap for Dump {
         state.bytes += part.bytes.len() as u64;
         state.parts.push_back(part);
         state.over = state.bytes >= self.filter.bytes.unwrap_or(BYTES).unsigned_abs();
-        let (goes_on, reader) = (!state.over, state.reader.take());
+        let reader = state.reader.take();
         drop(state);
         reader.into_iter().for_each(Waker::wake);
-        goes_on
     }
 }
 
@@ -217,6 +223,5 @@ impl Stream for DumpedParts {
 impl Drop for DumpedParts {
     fn drop(&mut self) {
         self.server.tap(None);
-        self.dump.lock().over = true;
     }
 }

@@ -1,19 +1,21 @@
 //! The calls and bytes of a connection: their sums, and the bytes themselves for those who ask.
 
 use crate::Wire;
-pub(crate) use crate::peer::intercept::Direction;
+use crate::counters::Count;
+use crate::peer::intercept::Direction;
 use arc_swap::ArcSwapOption;
 use std::iter::once;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 /// The calls and bytes of a connection so far. Bytes are counted behind TLS, and with all that the
-/// wire adds to messages. Each idle connection has one: it is as small as can be.
+/// wire adds to messages. Each count has one writer at a time. An idle connection has one of these,
+/// too: it is as small as can be.
 #[derive(Default)]
 pub(crate) struct Traffic {
-    calls: Sum,
-    received: Sum,
-    sent: Sum,
+    calls: Count,
+    received: Count,
+    sent: Count,
     tap: ArcSwapOption<Tapped>,
     is_tapped: AtomicBool,
     /// The place of the wire among [`WIRES`], plus 1; 0 before the first call.
@@ -29,13 +31,13 @@ pub(crate) trait Tap: Send + Sync {
     /// Returns whether it takes those of the connection of this number and peer.
     fn wants(&self, connection: u64, peer: &str) -> bool;
 
-    /// Takes bytes of a connection. Returns false once it takes no more.
+    /// Takes bytes of a connection.
     fn take(
         &self,
         connection: (u64, &str),
         direction: Direction,
         bytes: &mut dyn Iterator<Item = &[u8]>,
-    ) -> bool;
+    );
 }
 
 /// The tap of a connection.
@@ -43,17 +45,6 @@ struct Tapped {
     tap: Arc<dyn Tap>,
     connection: u64,
     peer: String,
-}
-
-/// A number that only grows. It has one writer at a time, so no instruction needs to be locked.
-#[derive(Default)]
-struct Sum(AtomicU64);
-
-impl Sum {
-    fn add(&self, more: usize) {
-        let sum = self.0.load(Relaxed).wrapping_add(more as u64);
-        self.0.store(sum, Relaxed);
-    }
 }
 
 /// The calls and bytes of one or several connections.
@@ -67,7 +58,7 @@ pub(crate) struct TrafficSums {
 impl Traffic {
     /// A call has come. The task or thread that receives says so.
     pub(crate) fn called(&self, wire: impl FnOnce() -> Wire) {
-        self.calls.add(1);
+        self.calls.add(1, true);
         if self.wire.load(Relaxed) == 0 {
             let wire = wire();
             let mut places = WIRES.iter();
@@ -79,7 +70,7 @@ impl Traffic {
 
     /// Bytes have come. The task or thread that receives says so.
     pub(crate) fn received(&self, bytes: &[u8]) {
-        self.received.add(bytes.len());
+        self.received.add(bytes.len() as u64, true);
         if self.is_tapped.load(Relaxed) {
             self.pass(Direction::Received, &mut once(bytes));
         }
@@ -93,33 +84,29 @@ impl Traffic {
         before: usize,
         count: usize,
     ) {
-        self.sent.add(count);
+        self.sent.add(count as u64, true);
         if count > 0 && self.is_tapped.load(Relaxed) {
             self.pass(Direction::Sent, &mut part(bytes(), before, count));
         }
     }
 
-    /// Has a tap take all further bytes.
-    pub(crate) fn tap(&self, tap: &Arc<dyn Tap>, connection: u64, peer: &str) {
-        self.tap.store(Some(Arc::new(Tapped {
-            tap: tap.clone(),
-            connection,
-            peer: peer.to_owned(),
-        })));
-        self.is_tapped.store(true, Relaxed);
+    /// Has a tap take all further bytes, or none.
+    pub(crate) fn tap(&self, tap: Option<&Arc<dyn Tap>>, connection: u64, peer: &str) {
+        self.is_tapped.store(tap.is_some(), Relaxed);
+        self.tap.store(tap.map(|tap| {
+            Arc::new(Tapped {
+                tap: tap.clone(),
+                connection,
+                peer: peer.to_owned(),
+            })
+        }));
     }
 
     #[cold]
     fn pass(&self, direction: Direction, bytes: &mut dyn Iterator<Item = &[u8]>) {
-        let Some(tapped) = self.tap.load_full() else {
-            return;
-        };
-        let connection = (tapped.connection, &*tapped.peer);
-        if !tapped.tap.take(connection, direction, bytes) {
-            // Another tap may have taken its place.
-            let before = self.tap.compare_and_swap(&tapped, None);
-            let is_last = before.as_ref().is_some_and(|it| Arc::ptr_eq(it, &tapped));
-            self.is_tapped.store(!is_last, Relaxed);
+        if let Some(tapped) = &*self.tap.load() {
+            let connection = (tapped.connection, &*tapped.peer);
+            tapped.tap.take(connection, direction, bytes);
         }
     }
 
@@ -130,12 +117,10 @@ impl Traffic {
     }
 
     pub(crate) fn sums(&self) -> TrafficSums {
-        let [calls, received, sent] =
-            [&self.calls, &self.received, &self.sent].map(|sum| sum.0.load(Relaxed));
         TrafficSums {
-            calls,
-            received,
-            sent,
+            calls: self.calls.get(),
+            received: self.received.get(),
+            sent: self.sent.get(),
         }
     }
 }

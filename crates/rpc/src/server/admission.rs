@@ -222,7 +222,9 @@ impl Drop for ConnectionGuard {
         if let Ok(index) = entries.binary_search_by_key(&self.entry.id, |entry| entry.id) {
             entries.remove(index);
             // Under the lock: a reader finds the connection in one of both.
-            self.shared.peers.ended(&self.entry);
+            if let Some(peers) = &self.shared.peers {
+                peers.ended(&self.entry);
+            }
         }
         self.shared.left.notify_all();
     }

@@ -493,9 +493,8 @@ impl Server {
     /// Shows an administration: serves `dovetail.admin.v1.Admin`, and by HTTP the console at `/`,
     /// `/metrics` for Prometheus, and `/health` and `/ready`, with 503 while the administered
     /// server takes no calls. With the feature `grpc` it serves `grpc.channelz.v1.Channelz`, too.
-    /// Whoever can connect may look and change: listen where nobody else
-    /// can, or have [`authentication`](Self::authentication) and
-    /// [`permissions`](Self::permissions).
+    /// Everybody who can connect may look and change: listen where nobody else can, or have
+    /// [`authentication`](Self::authentication) and [`permissions`](Self::permissions).
     pub fn admin(mut self, admin: &Admin) -> Self {
         self.pages.extend(admin.pages());
         // The command finds the contract so.

@@ -48,7 +48,13 @@ impl Observer for ServerObserver {
     }
 
     fn peers(&self) -> Vec<WatchedPeer> {
-        self.look(|shared| shared.peers.watched(&shared.entries()))
+        self.look(|shared| {
+            let entries = shared.entries();
+            let peers = shared.peers.as_ref();
+            peers
+                .map(|peers| peers.watched(&entries))
+                .unwrap_or_default()
+        })
     }
 
     fn memory(&self) -> usize {
@@ -68,7 +74,7 @@ impl Observer for ServerObserver {
         self.look(|shared| {
             // Before the look at those that are there: no connection is missed.
             *shared.tap() = tap;
-            let entries: Vec<_> = shared.entries().clone();
+            let entries = shared.entries();
             entries.iter().for_each(|entry| entry.tapped(shared));
         });
     }

@@ -64,13 +64,13 @@ impl Entry {
         self.tapped(shared);
     }
 
-    /// Has the tap of the server take the bytes of the connection, if it wants them.
+    /// Has the tap of the server take the bytes of the connection, if there is one that wants them.
     pub(super) fn tapped(&self, shared: &Shared) {
-        let tap = shared.tap().clone();
-        if let (Some(tap), Some(caller)) = (tap, self.caller.get())
-            && tap.wants(self.id, &caller.peer)
-        {
-            caller.traffic.tap(&tap, self.id, &caller.peer);
+        // Held to the end: no tap is left behind that has been taken away meanwhile.
+        let tap = shared.tap();
+        if let Some(caller) = self.caller.get() {
+            let tap = tap.as_ref().filter(|tap| tap.wants(self.id, &caller.peer));
+            caller.traffic.tap(tap, self.id, &caller.peer);
         }
     }
 

@@ -70,7 +70,8 @@ pub(super) struct Shared {
     /// When a connection was last asked to make room, in milliseconds since the server was made,
     /// plus 1.
     pub(super) made_room: AtomicU64,
-    pub(super) peers: Peers,
+    /// The addresses that have called, for administrators; `None` without any.
+    pub(super) peers: Option<Peers>,
     /// Takes the bytes of connections, while an administrator looks at them.
     tap: Mutex<Option<Arc<dyn Tap>>>,
     pub(super) sources: Sources,
@@ -140,7 +141,7 @@ impl Server {
             entries: Mutex::default(),
             made: clock::now(),
             made_room: AtomicU64::new(0),
-            peers: Peers::default(),
+            peers: self.admin.is_some().then(Peers::default),
             tap: Mutex::default(),
             sources: Sources::default(),
             handshakes: AtomicUsize::new(0),

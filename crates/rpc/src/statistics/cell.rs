@@ -4,31 +4,11 @@ use super::exemplars::Taken;
 use super::histogram::Times;
 use super::snapshot::MethodStatistics;
 use super::{OUTCOMES, place};
+use crate::counters::Count;
 use crate::peer::intercept::CallEnd;
 use crate::trace::TraceContext;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
-
-/// A number that only grows.
-#[derive(Default)]
-pub(super) struct Count(AtomicU64);
-
-impl Count {
-    /// Adds to it. Where this thread is alone with the number, no instruction needs to lock its
-    /// line of the cache.
-    #[inline]
-    pub(super) fn add(&self, more: u64, alone: bool) {
-        match alone {
-            true => self.0.store(self.get().wrapping_add(more), Relaxed),
-            false => drop(self.0.fetch_add(more, Relaxed)),
-        }
-    }
-
-    pub(super) fn get(&self) -> u64 {
-        self.0.load(Relaxed)
-    }
-}
 
 /// Calls may begin in one shard and end in another: sums over all shards are right.
 #[derive(Default)]

@@ -1,6 +1,6 @@
 //! Times in buckets that grow with them, so that each is known to an eighth.
 
-use super::cell::Count;
+use crate::counters::Count;
 use std::time::Duration;
 
 /// Buckets to each doubling.

@@ -1,7 +1,7 @@
 //! The bytes of connections as they come and go.
 
 use super::shown::Shown;
-use super::{refused, seconds};
+use super::{refused, seconds, until_stopped};
 use crate::administration::Administration;
 use crate::failure::Result;
 use crate::output::{self, tell};
@@ -55,22 +55,15 @@ impl Dump {
                 "bytes of {:?}, with all secrets in them; Ctrl-C ends it earlier",
                 self.time
             ));
-            let stop = tokio::signal::ctrl_c();
-            tokio::pin!(stop);
             let mut left_out = 0;
-            loop {
-                let part = tokio::select! {
-                    part = parts.next() => part,
-                    _ = &mut stop => break,
-                };
-                let Some(part) = part else { break };
-                let part = part.map_err(|status| refused(&status, PERMISSION))?;
+            let show = |part: Dumped| {
                 left_out = left_out.max(part.left_out);
                 match self.json {
-                    true => output::json(&json_line(&part))?,
-                    false => output::write(&text(&part, paint))?,
+                    true => output::json(&json_line(&part)),
+                    false => output::write(&text(&part, paint)),
                 }
-            }
+            };
+            until_stopped(async || parts.next().await, PERMISSION, show).await?;
             if left_out > 0 {
                 tell(&format!(
                     "{left_out} bytes were left out: they came too fast"

@@ -1,6 +1,6 @@
 //! Calls as text.
 
-use crate::captured::ReadCall;
+use crate::captured::{ReadCall, path};
 use crate::paint::{Paint, Style};
 use dovetail::capture::ShownCall;
 use serde_json::Value as Json;
@@ -49,14 +49,10 @@ impl<'a> From<&'a ShownCall> for Shown<'a> {
         let parts = [(false, &call.parameters)].into_iter().chain(items);
         let parts = parts.chain([(true, &call.reply), (true, &call.message)]);
         let parts = parts.filter(|(_, text)| !text.is_empty());
-        let name = match call.service.as_str() {
-            "" => call.method.clone(),
-            service => format!("{service}/{}", call.method),
-        };
         Shown {
             began: call.began,
             elapsed: call.elapsed,
-            name,
+            name: path(&call.service, &call.method),
             wire: &call.wire,
             peer: &call.peer,
             principal: &call.principal,

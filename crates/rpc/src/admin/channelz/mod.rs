@@ -254,14 +254,7 @@ impl From<&ChannelStatus> for Channel {
                 name: channel.name.clone(),
             }),
             data: Some(ChannelData {
-                state: best.map_or_else(
-                    || {
-                        Some(Connectivity {
-                            state: ConnectivityState::TRANSIENT_FAILURE,
-                        })
-                    },
-                    state,
-                ),
+                state: state(best.unwrap_or(State::Failed)),
                 target: channel.name.clone(),
                 started: whole(backends.iter().map(|backend| backend.picks).sum::<u64>()),
             }),
